@@ -42,6 +42,11 @@ laneway_feature(COMM_IDUP
   "MPI_Comm copy; MPI_Request request; MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);")
 laneway_feature(ASYNC_START
   "MPIX_Async_thing thing = 0; MPIX_Async_poll_function* poll = 0; (void)thing; return MPIX_Async_start(poll, 0, MPIX_STREAM_NULL) + MPIX_ASYNC_NOPROGRESS;")
+laneway_feature(OPAL "
+#ifndef OPEN_MPI
+#error
+#endif
+")
 laneway_feature(QUERY_CUDA_SUPPORT "return MPIX_Query_cuda_support();")
 laneway_feature(QUERY_ROCM_SUPPORT "return MPIX_Query_rocm_support();")
 laneway_feature(QUERY_HIP_SUPPORT "return MPIX_Query_hip_support();")

@@ -5,7 +5,7 @@
 # in the preset of the sanitizers, which shares nothing with others through ccache anyway.
 option(LANEWAY_STRICT_ROOMS "A room that includes a header of one that it does not depend on does not compile" OFF)
 mark_as_advanced(LANEWAY_STRICT_ROOMS)
-set(LANEWAY_ROOM_ORDER core pattern machine device reorder lanes plan passes model setup verify collectives carriers exec discovery arguments comm choose
+set(LANEWAY_ROOM_ORDER core mpi pattern machine device reorder lanes plan passes model setup verify collectives carriers exec discovery arguments comm choose
                        operate channel queue c interpose offline matrix)
 # Those that plan, prove, choose or print, but move no data: `-O1` compiles them a quarter faster.
 set(LANEWAY_ROOMS_THAT_PLAN pattern machine reorder lanes plan passes model setup verify collectives choose offline)

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
 #include "core/error.hpp"
@@ -21,6 +20,7 @@
 #include "laneway/bag.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
+#include "mpi/check.hpp"
 #include "output/provenance.hpp"
 
 namespace laneway::bench {

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
 #include "core/error.hpp"
@@ -22,6 +21,7 @@
 #include "laneway/sparse.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
+#include "mpi/check.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "arguments/kind_rows.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "laneway/base.h"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

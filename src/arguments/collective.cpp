@@ -4,9 +4,9 @@
 
 #include "arguments/collective_rows.hpp"
 #include "arguments/datatype.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "laneway/base.h"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

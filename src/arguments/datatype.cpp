@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/attribute_key.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -9,10 +9,10 @@
 
 #include "arguments/datatype.hpp"
 #include "arguments/operators.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

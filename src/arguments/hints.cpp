@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "core/expected_exchanges.hpp"
 #include "core/nearest.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

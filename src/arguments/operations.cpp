@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "arguments/datatype.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

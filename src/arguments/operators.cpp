@@ -13,8 +13,8 @@
 #include "arguments/datatype.hpp"
 #include "arguments/held.hpp"
 #include "arguments/operations.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

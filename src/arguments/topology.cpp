@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

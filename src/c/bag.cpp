@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "c/barrier.hpp"
-#include "carriers/messages/p2p.hpp"
+#include "mpi/check.hpp"
 #include "operate/bag.hpp"
 
 using namespace laneway;

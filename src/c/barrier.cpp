@@ -6,9 +6,9 @@
 #include <string>
 #include <tuple>
 
-#include "carriers/messages/attribute_key.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
+#include "mpi/attribute_key.hpp"
 
 namespace laneway {
 

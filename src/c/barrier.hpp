@@ -12,10 +12,10 @@
 
 #include "arguments/unknown_variables.hpp"
 #include "comm/communicator.hpp"
-#include "comm/library.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "laneway/laneway.h"
+#include "mpi/library.hpp"
+#include "mpi/running.hpp"
 #include "operate/request.hpp"
 
 namespace laneway {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "c/barrier.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "comm/discovery.hpp"
+#include "mpi/check.hpp"
 
 using namespace laneway;
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "c/operation.hpp"
-#include "carriers/messages/p2p.hpp"
+#include "mpi/check.hpp"
 
 using namespace laneway;
 

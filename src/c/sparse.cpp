@@ -8,7 +8,7 @@
 
 #include "arguments/datatype.hpp"
 #include "c/barrier.hpp"
-#include "carriers/messages/p2p.hpp"
+#include "mpi/check.hpp"
 #include "operate/one_side.hpp"
 #include "operate/sparse.hpp"
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "carriers/messages/advance.hpp"
-#include "carriers/messages/p2p.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

@@ -1,7 +1,7 @@
 #include "channel/channel_messages.hpp"
 
-#include "carriers/messages/p2p.hpp"
 #include "core/relax.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

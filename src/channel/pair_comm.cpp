@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "carriers/messages/advance.hpp"
-#include "carriers/messages/attribute_key.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
 #include "comm/deferred_free.hpp"
 #include "comm/discovery.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "exec/progress.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

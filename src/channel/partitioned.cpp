@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "machine/parameters.hpp"
+#include "mpi/check.hpp"
 #include "passes/pack.hpp"
 #include "passes/through_host.hpp"
 

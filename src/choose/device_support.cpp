@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif

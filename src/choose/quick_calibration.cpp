@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 #include "core/processors.hpp"
 #include "core/simulated.hpp"
 #include "core/wire.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -3,9 +3,9 @@
 #include <sstream>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "core/readable.hpp"
 #include "core/tell.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -18,6 +18,7 @@
 #include "core/trial.hpp"
 #include "exec/progress.hpp"
 #include "model/tuning_file.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/background.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"

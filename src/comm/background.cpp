@@ -5,11 +5,11 @@
 #include <atomic>
 
 #include "comm/communicator.hpp"
-#include "comm/engine.hpp"
-#include "comm/running.hpp"
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
 #include "exec/progress_thread.hpp"
+#include "mpi/engine.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 
@@ -59,9 +59,9 @@ Progress progress_by(Helper helper) {
 }
 
 void employ(Helper helper) {
-  if (helper == Helper::engine)
-    advance_in_engine();
-  else if (helper != Helper::none)
+  if (helper == Helper::engine) {
+    if (function_in_engine() == nullptr) call_in_engine(progress_in_engine);
+  } else if (helper != Helper::none)
     start_progress_thread();
 }
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
 #include "core/wire.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

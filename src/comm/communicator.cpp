@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/attribute_key.hpp"
-#include "carriers/messages/p2p.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

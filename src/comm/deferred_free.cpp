@@ -12,12 +12,12 @@
 #include <new>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
-#include "comm/running.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

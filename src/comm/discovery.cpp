@@ -10,13 +10,13 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
 #include "comm/network_distance.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "core/wire.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
-#include "comm/running.hpp"
 #include "core/tell.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 
@@ -60,7 +60,7 @@ void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& req
   await(comm, [&] { return test_all(requests); });
 }
 
-/// One by one, as where arrays_return_errors is false; Open MPI does not say what an error in an array is either.
+/// One by one, as where arrays of requests return no errors; Open MPI does not say what an error in an array is either.
 bool test_all(std::vector<MPI_Request>& requests) {
   int flag = 0;
   if (simulated) {

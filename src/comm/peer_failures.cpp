@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/mailbox.hpp"
 #include "comm/private_comm.hpp"
 #include "core/tell.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -5,14 +5,15 @@
 #include <mutex>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "carriers/rma/windows.hpp"
 #include "comm/deferred_free.hpp"
-#include "comm/engine.hpp"
-#include "comm/running.hpp"
 #include "exec/progress.hpp"
 #include "exec/progress_thread.hpp"
 #include "exec/remains.hpp"
+#include "mpi/check.hpp"
+#include "mpi/engine.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/running.hpp"
 
 namespace laneway {
 
@@ -29,7 +30,7 @@ bool finalizing = false;
 /// MPI_COMM_SELF earlier run later, and may use and free what there is: no duplicate is freed from here on.
 int on_finalize(MPI_Comm, int, void*, void*) {
   stop_progress_thread();
-  stop_in_engine();
+  if (function_in_engine() == progress_in_engine) call_in_engine(nullptr);
   set_ending();
   std::vector<std::shared_ptr<PrivateComm>> left;
   {
@@ -223,10 +224,10 @@ void PrivateComm::free_parts() const {
 }
 
 bool duplicates_apart() {
-#if defined(OPEN_MPI) || !defined(LANEWAY_HAS_COMM_IDUP)
-  return false;
+#ifdef LANEWAY_HAS_COMM_IDUP
+  return !quirks.duplicates_on_the_original;
 #else
-  return true;
+  return false;
 #endif
 }
 

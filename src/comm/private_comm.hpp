@@ -21,10 +21,7 @@
 
 namespace laneway {
 
-/// Whether the program may start nonblocking collectives on a communicator while MPI_Comm_idup of it is under way. Open
-/// MPI's is several nonblocking collectives on that communicator, each started when the one before has ended: at
-/// another place among the program's on each rank, so that they match each other's messages, and a communicator that is
-/// freed meanwhile is gone. It shows in a program of MPI alone that adds numbers meanwhile.
+/// Whether the program may start nonblocking collectives on a communicator while it is duplicated by MPI_Comm_idup.
 [[nodiscard]] bool duplicates_apart();
 
 /// Another rank has failed in a collective step of setup.

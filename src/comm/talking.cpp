@@ -1,9 +1,9 @@
 #include "comm/talking.hpp"
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -7,6 +7,7 @@
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
+#include "mpi/quirks.hpp"
 
 using namespace laneway::interpose;
 
@@ -20,11 +21,7 @@ bool none_active() {
 
 /// Whether the MPI library's own waiting loops advance what is active, and give way to other processes besides.
 bool mpi_waits_well() {
-#ifdef OPEN_MPI
-  return split_phase() == SplitPhase::hooked;
-#else
-  return false;
-#endif
+  return laneway::quirks.waits_well && split_phase() == SplitPhase::hooked;
 }
 
 /// Advances what is active until all of `requests` are complete, without completing them: a tool is to see the call.

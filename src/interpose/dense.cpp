@@ -15,7 +15,6 @@
 #include "arguments/hints.hpp"
 #include "arguments/operators.hpp"
 #include "c/dense.hpp"
-#include "carriers/messages/attribute_key.hpp"
 #include "comm/decisions.hpp"
 #include "core/error.hpp"
 #include "core/tell.hpp"
@@ -23,6 +22,7 @@
 #include "interpose/rows.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/tried.hpp"
+#include "mpi/attribute_key.hpp"
 #include "operate/dense.hpp"
 
 namespace laneway::interpose {

@@ -8,18 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/library.hpp"
 #include "core/tell.hpp"
+#include "mpi/library.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway::interpose {
 
 namespace {
-
-#ifdef OPEN_MPI
-constexpr const char* expected_library = "Open MPI";
-#else
-constexpr const char* expected_library = "MPICH";
-#endif
 
 /// Handles of another MPI library would be taken for ours, or crash.
 [[gnu::constructor]] void check_library() {
@@ -63,7 +58,7 @@ void check_loaded_libraries() {
     const void* const other = library_of(dlsym(handle, "PMPI_Recv"));
     dlclose(handle);
     if (other == nullptr || other == ours) continue;
-    tell("this liblaneway_mpi.so was built for " + std::string(expected_library) +
+    tell("this liblaneway_mpi.so was built for " + std::string(quirks.library) +
          ", but the program uses another MPI library: " + path);
     std::_Exit(EXIT_FAILURE);
   }

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "c/barrier.hpp"
-#include "comm/engine.hpp"
 #include "core/relax.hpp"
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
 #include "interpose/rows.hpp"
 #include "interpose/settings.hpp"
+#include "mpi/engine.hpp"
 
 extern "C" int laneway_next_MPI_Start(MPI_Request*);
 extern "C" int laneway_next_MPI_Test(MPI_Request*, int*, MPI_Status*);

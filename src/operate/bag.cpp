@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "arguments/hints.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "comm/agreement.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 #include "operate/sparse.hpp"
 
 namespace laneway {

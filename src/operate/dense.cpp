@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
 #include "comm/agreement.hpp"
 #include "comm/decisions.hpp"
@@ -15,6 +14,7 @@
 #include "device/memory.hpp"
 #include "device/plugin.hpp"
 #include "laneway/base.h"
+#include "mpi/check.hpp"
 #include "operate/dense_fixed.hpp"
 #include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "arguments/operators.hpp"
-#include "carriers/messages/p2p.hpp"
+#include "mpi/check.hpp"
 #include "operate/packed_call.hpp"
 
 namespace laneway {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/tell.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

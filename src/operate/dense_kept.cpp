@@ -7,6 +7,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "choose/device_support.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 #include "operate/host_images.hpp"
 
 namespace laneway {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arguments/dense_blocks.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "choose/agreed.hpp"
 #include "choose/costs.hpp"
 #include "choose/quick_calibration.hpp"
@@ -16,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "device/plugin.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -6,10 +6,11 @@
 
 #include "arguments/datatype.hpp"
 #include "arguments/topology.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway {
 
@@ -22,11 +23,6 @@ constexpr bool has_large_functions = true;
 #else
 constexpr bool has_large_functions = false;
 #endif
-
-/// On communicators with a topology, Open MPI's nonblocking alltoallw keeps as many of the datatypes until it is
-/// complete, from the beginning of the arrays, as there are neighbors, and not as there are ranks: a program of MPI
-/// alone shows it. So it is given copies, in arrays that are long enough.
-constexpr bool keeps_too_few_types = arrays_return_errors && !simulated;
 
 int narrowed(std::int64_t value, const char* name, std::int64_t i) {
   require(value >= -most - 1 && value <= most, ErrorKind::count, [&] {
@@ -56,8 +52,7 @@ std::vector<To> widened(const Integers& given, int entries) {
   return all;
 }
 
-/// MPICH 4.0's MPI_Reduce reads what is given in place at another root than rank 0 from the address MPI_IN_PLACE, for
-/// more than 2 KiB; MPI_Ireduce does not. So it is given a copy.
+/// See Quirks::misreduces_in_place.
 template <class Arguments>
 int reduce_copy(Arguments arguments, MPI_Comm comm) {
   MPI_Aint lower = 0;
@@ -114,7 +109,8 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
   const int entries = laneway::entries(call, peers, ranks);
   fill(given, entries, is_root, borrows);
   const bool exchanges = call.kind == DenseKind::alltoallv || call.kind == DenseKind::alltoallw;
-  if (arrays_return_errors && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all && peers == ranks)
+  if (quirks.miscounts_in_place && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all &&
+      peers == ranks)
     send_copies(ranks);
 }
 
@@ -131,8 +127,7 @@ void MpiCall::fill(const CollectiveCall& call, int entries, bool is_root, Borrow
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
 }
 
-/// In place, Open MPI's nonblocking alltoallv and alltoallw count no operation on ranks whose counts are all 0, and
-/// later ones on the communicator hang. What is sent is packed, so that the call is not in place.
+/// See Quirks::miscounts_in_place. What is sent is packed, so that the call is not in place.
 void MpiCall::send_copies(int ranks) {
   int end = 0;
   for (int peer = 0; peer < ranks; ++peer) {
@@ -183,14 +178,14 @@ void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries
   else
     fill_small(given, names, entries, borrows, is_send);
   const bool borrows_types = borrows == Borrows::types && given.types != nullptr;
-  if (borrows_types && !keeps_too_few_types) {
+  if (borrows_types && !quirks.keeps_too_few_types) {
     // MPI reads the array, which the caller may free, to the end.
     std::vector<MPI_Datatype>& handles = (is_send ? send_ : receive_).handles;
     handles.assign(given.types, given.types + entries);
     (is_send ? small_.send : small_.receive).types = handles.data();
     (is_send ? large_.send : large_.receive).types = handles.data();
   }
-  const bool owns = borrows == Borrows::nothing || (borrows_types && keeps_too_few_types);
+  const bool owns = borrows == Borrows::nothing || (borrows_types && quirks.keeps_too_few_types);
   if (owns && !operand_) own_types(given, entries, is_send);
 }
 
@@ -255,7 +250,7 @@ int MpiCall::run(MPI_Comm comm) {
 }
 
 int MpiCall::run_own(MPI_Comm comm) const {
-  const bool is_wrong_in_place = !arrays_return_errors && kind_ == DenseKind::reduce && small_.root != 0;
+  const bool is_wrong_in_place = quirks.misreduces_in_place && kind_ == DenseKind::reduce && small_.root != 0;
   const bool copies = is_wrong_in_place && small_.sendbuf == MPI_IN_PLACE;
 #ifdef LANEWAY_HAS_LARGE_COUNT_COLLECTIVES
   if (is_large_) return copies ? reduce_copy(large_, comm) : call_mpi(kind_, large_, comm);
@@ -264,7 +259,7 @@ int MpiCall::run_own(MPI_Comm comm) const {
   return copies ? reduce_copy(small_, comm) : call_mpi(kind_, small_, comm);
 }
 
-/// See keeps_too_few_types.
+/// See Quirks::keeps_too_few_types.
 void MpiCall::lengthen_types(MPI_Comm comm) {
   int kind = MPI_UNDEFINED;
   check_mpi(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
@@ -278,7 +273,7 @@ void MpiCall::lengthen_types(MPI_Comm comm) {
 }
 
 int MpiCall::start(MPI_Comm comm, MPI_Request* request) {
-  if (keeps_too_few_types && kind_ == DenseKind::alltoallw) lengthen_types(comm);
+  if (quirks.keeps_too_few_types && kind_ == DenseKind::alltoallw) lengthen_types(comm);
   if (packed_) packed_->fetch();
   if (!copies_.empty()) pack_copies();
   if (operand_)

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "carriers/messages/p2p.hpp"
 #include "choose/reasons.hpp"
 #include "collectives/choice.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/elimination.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
 #include "operate/dense_mpi.hpp"
 #include "operate/dense_start.hpp"
 #include "operate/mpi_exchange.hpp"

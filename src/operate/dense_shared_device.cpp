@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "arguments/operators.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/check.hpp"
 #include "operate/dense.hpp"
 #include "operate/shared_device_exchange.hpp"
 #include "operate/work.hpp"

@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "carriers/rma/names.hpp"
 #include "comm/mailbox.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/agreement.hpp"
 #include "comm/background.hpp"
 #include "comm/check_edges.hpp"
@@ -21,6 +20,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "core/sort_unique.hpp"
+#include "mpi/check.hpp"
 #include "operate/routes.hpp"
 
 namespace laneway {

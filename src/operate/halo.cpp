@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "choose/way_back.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 #include "operate/one_side.hpp"
 
 namespace laneway {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {

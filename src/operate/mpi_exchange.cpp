@@ -3,23 +3,15 @@
 #include <mutex>
 #include <utility>
 
-#include "carriers/messages/attribute_key.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway {
 
 namespace {
-
-/// Open MPI destroys a communicator that is freed while a collective operation is active on it, which its engine then
-/// goes on with (tests/mpi/mixed_test.cpp, WhatMayBeFreedEarlyIs). There, the operation ends first: all ranks have
-/// begun it when one of them frees the communicator, which is collective, too.
-#ifdef OPEN_MPI
-constexpr bool ends_before_communicator = !simulated;
-#else
-constexpr bool ends_before_communicator = false;
-#endif
 
 std::mutex active_mutex;  // nothing of MPI is called under it
 
@@ -49,7 +41,7 @@ void end_exchanges(void* exchanges) {
 }
 
 void MpiExchange::remember() {
-  if constexpr (!ends_before_communicator) return;
+  if constexpr (!quirks.destroys_active_communicators) return;
   if (own_ || request_ == MPI_REQUEST_NULL) return;
   auto* known = static_cast<std::list<MpiExchange*>*>(exchanges_key.find(comm_));
   if (known == nullptr) {
@@ -63,7 +55,7 @@ void MpiExchange::remember() {
 }
 
 void MpiExchange::forget() {
-  if constexpr (!ends_before_communicator) return;
+  if constexpr (!quirks.destroys_active_communicators) return;
   if (others_ == nullptr) return;
   const std::lock_guard lock(active_mutex);
   if (others_ != nullptr) std::erase(*others_, this);

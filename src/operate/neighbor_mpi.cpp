@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "arguments/operations.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "comm/communicator.hpp"
-#include "comm/running.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/running.hpp"
 #include "operate/host_images.hpp"
 #include "operate/mpi_exchange.hpp"
 #include "operate/packed_call.hpp"
@@ -68,7 +69,7 @@ class NeighborCall final : public MpiOperation {
       for (std::size_t i = 0; i < edges.size(); ++i) {
         const auto slot = static_cast<std::size_t>(slots[i]);
         const bool fits = edges[i].count <= std::numeric_limits<int>::max();
-        const bool is_misplaced = misplaces_backward_types && edges[i].map->goes_backward;
+        const bool is_misplaced = quirks.misplaces_backward_types && edges[i].map->goes_backward;
         places[slot] = edges[i].offset;
         counts[slot] = fits && !is_misplaced ? static_cast<int>(edges[i].count) : 1;
         if (is_misplaced)

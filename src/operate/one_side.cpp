@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "carriers/messages/p2p.hpp"
 #include "comm/background.hpp"
 #include "core/error.hpp"
 #include "operate/routes.hpp"

@@ -5,10 +5,11 @@
 #include <limits>
 
 #include "arguments/datatype.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/address.hpp"
 #include "device/device.hpp"
 #include "device/memory.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway {
 
@@ -87,7 +88,7 @@ MPI_Datatype bytes_like(MPI_Datatype type) {
 }  // namespace
 
 bool is_misplaced_by_mpi(MPI_Datatype type) {
-  return misplaces_backward_types && !is_predefined(type) && type_map(type)->goes_backward;
+  return quirks.misplaces_backward_types && !is_predefined(type) && type_map(type)->goes_backward;
 }
 
 MPI_Datatype type_of_places(const RangeList& places) {
@@ -129,7 +130,7 @@ void unpack_bytes(void* to, const std::vector<std::byte>& copy, const RangeList&
 }
 
 std::unique_ptr<PackedCall> PackedCall::make(const CollectiveCall& call, int peers, bool is_root) {
-  if (!misplaces_backward_types || reduces(call.kind)) return nullptr;
+  if (!quirks.misplaces_backward_types || reduces(call.kind)) return nullptr;
   if (has_root(call.kind) && call.root < 0) return nullptr;  // between two groups, where one side means nothing
   const int sent = uses_send(call, is_root) ? blocks_of(call, true, peers) : 0;
   const int received = uses_receive(call, is_root) ? blocks_of(call, false, peers) : 0;

@@ -15,8 +15,7 @@ namespace laneway {
 void pack_bytes(std::vector<std::byte>& copy, const void* from, const RangeList& places);
 void unpack_bytes(void* to, const std::vector<std::byte>& copy, const RangeList& places);
 
-/// Whether the MPI library is known to misplace a datatype's bytes: Open MPI allocates buffers by the extent, which may
-/// be negative, and takes a vector of single bytes with a stride of -1 for a contiguous one.
+/// Whether the MPI library is known to misplace a datatype's bytes (Quirks::misplaces_backward_types).
 [[nodiscard]] bool is_misplaced_by_mpi(MPI_Datatype type);
 
 /// The same bytes in the same order, named one by one, so that no MPI library misplaces them. The caller frees it.

@@ -1,7 +1,7 @@
 #include "operate/probed.hpp"
 
-#include "carriers/messages/p2p.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "carriers/messages/p2p.hpp"
 #include "choose/costs.hpp"
 #include "choose/planning.hpp"
 #include "comm/decisions.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "arguments/datatype.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
 
 namespace laneway {

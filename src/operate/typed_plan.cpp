@@ -10,6 +10,7 @@
 #include "carriers/messages/p2p.hpp"
 #include "core/disjoint.hpp"
 #include "core/simulated.hpp"
+#include "mpi/quirks.hpp"
 #include "plan/builder.hpp"
 
 namespace laneway {
@@ -37,8 +38,9 @@ bool on_device(const TypedPattern& pattern, const Buffers& buffers) {
 }
 
 bool are_misplaced_by_mpi(const std::vector<TypedEdge>& edges) {
-  return std::ranges::any_of(
-      edges, [](const TypedEdge& edge) { return misplaces_backward_types && moves(edge) && edge.map->goes_backward; });
+  return std::ranges::any_of(edges, [](const TypedEdge& edge) {
+    return quirks.misplaces_backward_types && moves(edge) && edge.map->goes_backward;
+  });
 }
 
 /// Whether a place may be named twice, of which the last value counts.

@@ -7,11 +7,11 @@
 
 #include "arguments/hints.hpp"
 #include "arguments/unknown_variables.hpp"
-#include "comm/library.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "laneway/laneway.h"
+#include "mpi/library.hpp"
 #include "support.hpp"
 
 namespace laneway::test {

@@ -10,6 +10,6 @@ unsigned ucp_worker_progress(void* worker) {
   /* Threads that come here at once find the same. */
   if (!next) *(void**)&next = dlsym(RTLD_NEXT, "ucp_worker_progress");
   if (++turns % 16 == 0) sched_yield();
-  /* Ends in a jump: the library looks who calls its own function of this name (src/comm/engine.cpp). */
+  /* Ends in a jump: the library looks who calls its own function of this name (src/mpi/quirks/engine_ucx.cpp). */
   return next(worker);
 }

@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include "carriers/messages/p2p.hpp"
+#include "mpi/check.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {

@@ -16,43 +16,18 @@
 #include "core/error.hpp"
 #include "core/mix.hpp"
 #include "core/simulated.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
 
 namespace {
 
-std::string text_of(int code) {
-  char text[MPI_MAX_ERROR_STRING + 1] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return text;
-}
-
-int class_of(int code) {
-  int found = MPI_ERR_OTHER;
-  MPI_Error_class(code, &found);
-  return found;
-}
-
-}  // namespace
-
-void throw_mpi_error(int code, const char* call) {
-  throw Error(ErrorKind::mpi, std::string(call) + ": " + text_of(code), class_of(code));
-}
-
-bool mpi_is_finalized() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  return finalized != 0;
-}
-
-namespace {
-
 /// The text of the class: that of the code may be a stack of the library's functions.
 [[noreturn]] void throw_message_error(int code, std::size_t index) {
-  const int mpi_class = class_of(code);
-  throw MessageError(static_cast<int>(index), text_of(mpi_class), mpi_class);
+  const int mpi_class = mpi_error_class(code);
+  throw MessageError(static_cast<int>(index), mpi_error_text(mpi_class), mpi_class);
 }
 
 /// A datatype of so many elements where their number does not fit into an int; MPI_DATATYPE_NULL where it does.
@@ -91,15 +66,6 @@ class LargeType {
 /// Messages up to this size leave the sender at once in every MPI library.
 constexpr std::int64_t short_bytes = 4096;
 
-/// Sends up to this size, and all simulated ones, are nonblocking rather than persistent. Open MPI sends up to 256
-/// bytes inline, without a request, in half the time that starting a persistent one takes, but larger ones more slowly;
-/// elsewhere a nonblocking send of a short message takes a little less time than a persistent one.
-#ifdef OPEN_MPI
-constexpr std::int64_t inline_send_bytes = 256;
-#else
-constexpr std::int64_t inline_send_bytes = short_bytes;
-#endif
-
 /// Bytes that a receive of `bytes` claims. SMPI has a second queue, for receives that are shorter than what is under
 /// way when it is sent, and gives a short message to a longer receive that was posted later but waits in the first
 /// queue. With receives that are all so long there is one queue, in order. Only what was sent is written.
@@ -123,7 +89,7 @@ class P2PEndpoint final : public Endpoint {
       free_requests();
       throw;
     }
-    if constexpr (arrays_return_errors) statuses_.resize(messages.size());
+    if constexpr (quirks.arrays_return_errors) statuses_.resize(messages.size());
     if constexpr (simulated) {
       under_way_now_.resize(messages.size());
       given_.resize(messages.size());
@@ -146,7 +112,7 @@ class P2PEndpoint final : public Endpoint {
   }
 
   void expect_poll() override {
-    if constexpr (arrays_return_errors) return;
+    if constexpr (quirks.arrays_return_errors) return;
     keeps_list_ = true;
     under_way_.reserve(requests_.size());
   }
@@ -186,7 +152,7 @@ class P2PEndpoint final : public Endpoint {
 
   int poll(std::span<int> completed) override {
     int n = 0;
-    if constexpr (arrays_return_errors) {
+    if constexpr (quirks.arrays_return_errors) {
       const int code = MPI_Testsome(size(), give_started(), &n, completed.data(), statuses_.data());
       if (n == MPI_UNDEFINED) return -1;
       take_back(completed.first(static_cast<std::size_t>(n)));
@@ -235,7 +201,7 @@ class P2PEndpoint final : public Endpoint {
   }
 
   void wait_all() override {
-    if (arrays_return_errors && !one_by_one_) {
+    if (quirks.arrays_return_errors && !one_by_one_) {
       complete_ = 0;  // test_all may have come part of the way
       const int code = MPI_Waitall(size(), requests_.data(), statuses_.data());
       if (code != MPI_SUCCESS) throw_failed(code, "MPI_Waitall");
@@ -305,7 +271,7 @@ class P2PEndpoint final : public Endpoint {
       const bool typed = own.type != MPI_DATATYPE_NULL;
       starts_.push_back({0, static_cast<int>(std::min<std::int64_t>(message.bytes, INT_MAX)), message.peer,
                          tag_base + message.channel, message.data, message.is_send, message.in_user_buffer});
-      if (message.is_send && !typed && message.bytes <= (simulated ? INT_MAX : inline_send_bytes)) {
+      if (message.is_send && !typed && message.bytes <= quirks.inline_send_bytes) {
         requests_.push_back(MPI_REQUEST_NULL);
         continue;
       }
@@ -347,7 +313,7 @@ class P2PEndpoint final : public Endpoint {
 
   /// A call with all requests, or with those that `completed` names, has failed.
   [[noreturn]] void throw_failed(int code, const char* call, std::optional<std::span<const int>> completed = {}) const {
-    if (class_of(code) != MPI_ERR_IN_STATUS) throw_mpi_error(code, call);
+    if (mpi_error_class(code) != MPI_ERR_IN_STATUS) throw_mpi_error(code, call);
     const std::size_t n = completed ? completed->size() : requests_.size();
     for (std::size_t i = 0; i < n; ++i) {
       const int error = statuses_[i].MPI_ERROR;

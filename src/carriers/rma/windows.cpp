@@ -18,14 +18,15 @@
 #include <vector>
 
 #include "carriers/messages/advance.hpp"
-#include "carriers/messages/attribute_key.hpp"
-#include "carriers/messages/p2p.hpp"
 #include "carriers/rma/names.hpp"
 #include "core/address.hpp"
 #include "core/error.hpp"
 #include "core/mix.hpp"
 #include "core/ranges.hpp"
 #include "core/simulated.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway {
 
@@ -244,8 +245,8 @@ MPI_Comm communicator_of(const Talk& talk) {
 
 }  // namespace
 
-bool are_windows_apart([[maybe_unused]] MPI_Comm comm) {
-#ifdef OPEN_MPI
+bool are_windows_apart(MPI_Comm comm) {
+  if constexpr (!quirks.mixes_windows_up) return true;
   int is_initialized = 0;
   int all = 0;
   int size = 0;
@@ -253,9 +254,6 @@ bool are_windows_apart([[maybe_unused]] MPI_Comm comm) {
   if (is_initialized != 0) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   return size == 1 || size == all;
-#else
-  return true;
-#endif
 }
 
 std::string why_no_window(const Talk& talk) {

@@ -1,8 +1,7 @@
-#include "carriers/messages/attribute_key.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
 
 #include <mutex>
-
-#include "carriers/messages/p2p.hpp"
 
 namespace laneway {
 

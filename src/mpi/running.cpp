@@ -1,7 +1,7 @@
-#include "comm/running.hpp"
+#include "mpi/running.hpp"
 
-#include "carriers/messages/p2p.hpp"
 #include "core/error.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 

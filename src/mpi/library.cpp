@@ -1,4 +1,4 @@
-#include "comm/library.hpp"
+#include "mpi/library.hpp"
 
 #include <mpi.h>
 
@@ -10,18 +10,11 @@
 
 #include "core/simulated.hpp"
 #include "core/tell.hpp"
+#include "mpi/quirks.hpp"
 
 namespace laneway {
 
 namespace {
-
-#ifdef OPEN_MPI
-constexpr std::string_view built_for = "Open MPI";
-constexpr std::array<std::string_view, 3> other_libraries = {"MPICH", "Intel(R) MPI", "MVAPICH"};
-#else
-constexpr std::string_view built_for = "MPICH";
-constexpr std::array<std::string_view, 1> other_libraries = {"Open MPI"};
-#endif
 
 bool check() {
   if constexpr (simulated) return true;
@@ -41,10 +34,11 @@ bool check() {
 std::string complaint_about_library(std::string_view version, const std::string& file) {
   const std::string_view line = version.substr(0, version.find('\n'));
   // Descendants have names of their own; one that is unknown gets the benefit of the doubt.
-  const bool is_other = std::any_of(other_libraries.begin(), other_libraries.end(),
-                                    [&](std::string_view other) { return line.find(other) != std::string_view::npos; });
+  const bool is_other = std::ranges::any_of(quirks.others, [&](std::string_view other) {
+    return !other.empty() && line.find(other) != std::string_view::npos;
+  });
   if (!is_other) return {};
-  return "this " + file + " was built for " + std::string(built_for) +
+  return "this " + file + " was built for " + std::string(quirks.library) +
          ", but the program uses another MPI library: " + std::string(line);
 }
 

@@ -1,0 +1,30 @@
+#include "mpi/check.hpp"
+
+#include "core/error.hpp"
+
+namespace laneway {
+
+std::string mpi_error_text(int code) {
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return text;
+}
+
+int mpi_error_class(int code) {
+  int found = MPI_ERR_OTHER;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
+void throw_mpi_error(int code, const char* call) {
+  throw Error(ErrorKind::mpi, std::string(call) + ": " + mpi_error_text(code), mpi_error_class(code));
+}
+
+bool mpi_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+}  // namespace laneway

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "mpi/quirks.hpp"
+
+namespace laneway {
+
+/// MPICH and its descendants: Intel MPI, MVAPICH, Cray MPICH.
+inline constexpr Quirks quirks = {
+    .library = "MPICH",
+    .others = {"Open MPI"},
+    // The handler of MPI_COMM_WORLD is called, which ends the job by default. Messages that are looked at one by one
+    // take no more time.
+    .arrays_return_errors = false,
+    // A nonblocking send of a short message takes a little less time than a persistent one.
+    .inline_send_bytes = 4096,
+    .misplaces_backward_types = false,
+    .keeps_too_few_types = false,
+    .miscounts_in_place = false,
+    // 4.0 reads from the address MPI_IN_PLACE, for more than 2 KiB; MPI_Ireduce does not.
+    .misreduces_in_place = true,
+    .destroys_active_communicators = false,
+    .mixes_windows_up = false,
+    .duplicates_on_the_original = false,
+    .waits_well = false,
+};
+
+}  // namespace laneway

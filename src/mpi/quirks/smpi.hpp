@@ -1,0 +1,26 @@
+#pragma once
+
+#include <climits>
+
+#include "mpi/quirks.hpp"
+
+namespace laneway {
+
+/// SimGrid's SMPI. It has many of Open MPI's and MPICH's algorithms.
+inline constexpr Quirks quirks = {
+    .library = "SMPI",
+    .others = {},
+    .arrays_return_errors = true,
+    // It charges sends to the sender only where they are nonblocking.
+    .inline_send_bytes = INT_MAX,
+    .misplaces_backward_types = false,
+    .keeps_too_few_types = false,
+    .miscounts_in_place = true,
+    .misreduces_in_place = false,
+    .destroys_active_communicators = false,
+    .mixes_windows_up = false,
+    .duplicates_on_the_original = false,
+    .waits_well = false,
+};
+
+}  // namespace laneway
