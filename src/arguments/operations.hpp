@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "arguments/call.hpp"
@@ -15,44 +14,6 @@
 namespace laneway {
 
 /// What each neighborhood operation moves, from its arguments. All throw Error with the name of the bad argument.
-
-/// Those of one call, to be compared with later ones without describing these.
-class KnownArguments {
- public:
-  KnownArguments() = default;
-  /// `given` has been found good.
-  KnownArguments(const Call& given, const Topology& topology);
-
-  /// False: these are arguments of no kind that is compared, which equal none.
-  [[nodiscard]] bool known() const { return kind_.has_value(); }
-
-  /// Of a derived datatype it is not enough that the handle is the same: it may be of another one since.
-  [[nodiscard]] bool equal(const Call& given) const;
-
- private:
-  struct Type {
-    int slot = 0;  // of a list of types
-    MPI_Datatype handle = MPI_DATATYPE_NULL;
-    std::shared_ptr<const TypeMap> map;  // of a derived one
-  };
-
-  struct Side {
-    MPI_Count count = 0;
-    std::vector<std::int64_t> counts;
-    std::vector<std::int64_t> displacements;
-    std::vector<Type> types;  // one, or those of the neighbours
-
-    [[nodiscard]] bool equal(const SideArguments& given, bool typed) const;
-  };
-  [[nodiscard]] static Side side_of(const SideArguments& given, const std::vector<Neighbor>& neighbors, int degree,
-                                    const SideRow& row);
-
-  std::optional<Kind> kind_;
-  MPI_Op op_ = MPI_OP_NULL;
-  bool commutes_ = true;
-  Side send_;
-  Side receive_;
-};
 
 /// One edge as its arguments say: elements of a datatype, the first of them `offset` bytes from the beginning of the
 /// buffer.

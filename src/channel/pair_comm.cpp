@@ -95,8 +95,7 @@ void PairComm::check_rank(int peer, const char* name) const {
 
 Hello PairComm::tell(Rank peer, Hello hello) {
   advance_retired();
-  Turn turn(taken_);
-  turn.take();
+  const std::lock_guard turn(lock_);
   hello.number = numbers_[Key(peer, hello.role, hello.tag, 0)]++;
   hello.process = own_process();
   open_ends_.fetch_add(1, std::memory_order_relaxed);
@@ -117,8 +116,7 @@ void PairComm::say(Rank peer, const Hello& mine, const Answer& answer) {
 }
 
 void PairComm::answer(Rank peer, const Hello& mine, const Answer& answer) {
-  Turn turn(taken_);
-  turn.take();
+  const std::lock_guard turn(lock_);
   say(peer, mine, answer);
   if (ready()) advance();
 }
@@ -139,8 +137,8 @@ void PairComm::send_all() {
 }
 
 bool PairComm::has_sent_all() {
-  Turn turn(taken_);
-  if (!turn.try_take()) return false;
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn) return false;
   send_all();
   return said_.empty();
 }
@@ -225,8 +223,7 @@ void PairComm::drain(Rank peer, int first, int count) {
 }
 
 void PairComm::close(Rank peer, const Hello& mine, Left left) {
-  Turn turn(taken_);
-  turn.take();
+  const std::lock_guard turn(lock_);
   if (ready()) advance();
   const Key key(peer, mine.role, mine.tag, mine.number);
   open_ends_.fetch_sub(1, std::memory_order_relaxed);
@@ -253,8 +250,8 @@ void PairComm::close(Rank peer, const Hello& mine, Left left) {
 }
 
 std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
-  Turn turn(taken_);
-  if (!turn.try_take() || !ready()) return std::nullopt;
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn || !ready()) return std::nullopt;
   Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
   if (!heard.hello) advance();
   if (!heard.hello) return std::nullopt;
@@ -263,8 +260,8 @@ std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
 }
 
 std::optional<Answer> PairComm::hear_answer(Rank peer, const Hello& mine) {
-  Turn turn(taken_);
-  if (!turn.try_take() || !ready()) return std::nullopt;
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn || !ready()) return std::nullopt;
   Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
   if (heard.answers.empty()) advance();
   if (heard.answers.empty()) return std::nullopt;
@@ -275,8 +272,7 @@ std::optional<Answer> PairComm::hear_answer(Rank peer, const Hello& mine) {
 
 int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
   {
-    Turn turn(taken_);
-    turn.take();
+    const std::lock_guard turn(lock_);
     const auto [place, is_new] = free_tags_.try_emplace(peer);
     std::map<int, int>& free = place->second;
     if (is_new) free[first_free_tag] = last_tag();

@@ -19,7 +19,7 @@
 #include "channel/other_process.hpp"
 #include "comm/error_handler.hpp"
 #include "comm/private_comm.hpp"
-#include "core/relax.hpp"
+#include "core/spin_lock.hpp"
 
 namespace laneway {
 
@@ -145,27 +145,6 @@ class PairComm final : public Resident {
     std::deque<Answer> answers;
     std::optional<Left> left;  ///< of an end that has been freed
   };
-  /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same
-  /// thread, by the progress engine: whoever comes so late that somebody has it does nothing, or waits for another
-  /// thread.
-  class Turn {
-   public:
-    explicit Turn(std::atomic<bool>& taken) : taken_(taken) {}
-    ~Turn() {
-      if (has_) taken_.store(false, std::memory_order_release);
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    [[nodiscard]] bool try_take() { return has_ = !taken_.exchange(true, std::memory_order_acquire); }
-    void take() {
-      for (int turns = 0; !try_take(); relax(turns)) {
-      }
-    }
-
-   private:
-    std::atomic<bool>& taken_;
-    bool has_ = false;
-  };
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
   void say(Rank peer, const Hello& mine, const Answer& answer);
   void advance();
@@ -182,7 +161,9 @@ class PairComm final : public Resident {
   PrivateComm& private_;
   std::once_flag begun_;
   std::shared_ptr<const ErrorHandler> error_handler_;
-  std::atomic<bool> taken_{false};  // what follows
+  /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same
+  /// thread, by the progress engine, which then does nothing.
+  SpinLock lock_;
   std::atomic<int> open_ends_{0};
   std::list<Said> said_;
   std::set<Rank> told_;

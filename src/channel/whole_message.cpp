@@ -1,5 +1,7 @@
 #include "channel/whole_message.hpp"
 
+#include <mutex>
+
 #include "exec/progress.hpp"
 
 namespace laneway {
@@ -23,16 +25,12 @@ WholeMessage::~WholeMessage() {
 
 bool WholeMessage::test() {
   if (is_complete_.load(std::memory_order_acquire)) return true;
-  if (!has_left_.load(std::memory_order_acquire) || !claim()) return false;
-  try {
-    if (!is_complete_.load(std::memory_order_relaxed) && endpoint_->test_all())
-      is_complete_.store(true, std::memory_order_release);
-  } catch (...) {
-    unclaim();
-    throw;
-  }
-  unclaim();
-  return is_complete_.load(std::memory_order_acquire);
+  if (!has_left_.load(std::memory_order_acquire)) return false;
+  const std::unique_lock lock(looking_, std::try_to_lock);
+  if (!lock) return false;
+  if (!is_complete_.load(std::memory_order_relaxed) && endpoint_->test_all())
+    is_complete_.store(true, std::memory_order_release);
+  return is_complete_.load(std::memory_order_relaxed);
 }
 
 /// Does not block in MPI, in which MPICH 4.0 overlooks what another thread of the same rank sends it meanwhile.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "carriers/transport.hpp"
+#include "core/spin_lock.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -39,14 +40,11 @@ class WholeMessage {
   void wait();
 
  private:
-  [[nodiscard]] bool claim() { return !is_looked_at_.exchange(true, std::memory_order_acquire); }
-  void unclaim() { is_looked_at_.store(false, std::memory_order_release); }
-
   bool is_send_;
   std::unique_ptr<Endpoint> endpoint_;
   std::atomic<bool> has_left_{false};
   std::atomic<bool> is_complete_{true};
-  std::atomic<bool> is_looked_at_{false};  // MPI tests a request in one thread at a time
+  SpinLock looking_;  // MPI tests a request in one thread at a time
 };
 
 }  // namespace laneway

@@ -270,20 +270,15 @@ void PrivateComm::end_creation() {
 }
 
 bool PrivateComm::advance_creation() {
-  if (advancing_.exchange(true, std::memory_order_acquire)) return false;
-  int flag = ready_.load(std::memory_order_relaxed);
-  try {
-    if (!flag) {
-      check_mpi(MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE), "MPI_Comm_idup");
-      if (flag) check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-  } catch (...) {
-    advancing_.store(false, std::memory_order_release);
-    throw;
-  }
-  if (flag) ready_.store(true, std::memory_order_release);
-  advancing_.store(false, std::memory_order_release);
-  return flag != 0;
+  const std::unique_lock lock(advancing_, std::try_to_lock);
+  if (!lock) return false;
+  if (ready_.load(std::memory_order_relaxed)) return true;
+  int flag = 0;
+  check_mpi(MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+  if (flag == 0) return false;
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  ready_.store(true, std::memory_order_release);
+  return true;
 }
 
 bool PrivateComm::has_tags() const {

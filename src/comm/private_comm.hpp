@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/simulated.hpp"
+#include "core/spin_lock.hpp"
 #include "machine/parameters.hpp"
 #include "plan/plan.hpp"
 #include "setup/planner.hpp"
@@ -251,7 +252,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   mutable std::int64_t parts_made_ = 0;
   mutable std::map<std::int64_t, std::shared_ptr<void>> parts_;
   std::atomic<bool> ready_{false};
-  std::atomic<bool> advancing_{false};  // some thread is in advance_creation
+  SpinLock advancing_;  // some thread is in advance_creation
   Rank rank_ = 0;
   Rank size_ = 0;
   int next_tag_ = nonblocking_tag + own_channels;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "core/error.hpp"
@@ -192,8 +193,7 @@ void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data
 }
 
 bool Bag::try_send(Rank destination, std::span<const std::byte> data, bool waits) {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   waits_ = waits;
   bool done = true;
   if (destination == post_.rank()) {
@@ -315,8 +315,7 @@ void Bag::push(bool all) {
 }
 
 std::optional<Bag::Message> Bag::next() {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   if (++looks_ % messages_between_looks == 0) progress();
   if (find_item()) return read();
   push(true);
@@ -355,8 +354,7 @@ Bag::Message Bag::read() {
 }
 
 bool Bag::begin_flush() {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   if (flushing_) return false;
   flushing_ = true;
   told_ = knows_end_ = false;
@@ -367,8 +365,7 @@ bool Bag::begin_flush() {
 }
 
 bool Bag::flushed() {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   if (flushing_) {
     push(true);
     progress();
@@ -420,24 +417,22 @@ void Bag::end_flush() {
 }
 
 void Bag::help() {
-  Inside inside(taken_);
-  if (!inside.try_enter()) return;
+  const std::unique_lock inside(lock_, std::try_to_lock);
+  if (!inside) return;
   progress();
   for (Out* const out : list_)
     if (!out->filling.empty() && out->in_flight == 0) post(*out);
 }
 
 bool Bag::quiet() {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   progress();
   return std::ranges::all_of(list_, [](const Out* out) { return out->in_flight == 0 && out->filling.empty(); }) &&
          post_.all_sent();
 }
 
 Bag::Counts Bag::counts() {
-  Inside inside(taken_);
-  inside.enter();
+  const std::lock_guard inside(lock_);
   return counts_;
 }
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/relax.hpp"
+#include "core/spin_lock.hpp"
 #include "core/types.hpp"
 #include "core/wire.hpp"
 #include "discovery/node_map.hpp"
@@ -134,25 +134,6 @@ class Bag {
     std::deque<Item> inbox;
   };
 
-  class Inside {
-   public:
-    explicit Inside(std::atomic<bool>& taken) : taken_(taken) {}
-    ~Inside() {
-      if (has_) taken_.store(false, std::memory_order_release);
-    }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-    [[nodiscard]] bool try_enter() { return has_ = !taken_.exchange(true, std::memory_order_acquire); }
-    void enter() {
-      for (int turns = 0; !try_enter(); relax(turns)) {
-      }
-    }
-
-   private:
-    std::atomic<bool>& taken_;
-    bool has_ = false;
-  };
-
   [[nodiscard]] Round& at(std::uint32_t round) { return rounds_[round % rounds_at_once]; }
   [[nodiscard]] Out& way_to(Rank destination);
   [[nodiscard]] bool takes() const { return waits_ || flushing_ || inbox_bytes_ < inbox_limit_; }
@@ -187,7 +168,7 @@ class Bag {
   std::vector<Rank> children_;
   std::optional<Rank> parent_;
 
-  std::atomic<bool> taken_{false};  // what follows
+  SpinLock lock_;  // what follows
   std::unordered_map<Rank, std::unique_ptr<Out>> outs_;
   std::vector<Out*> list_;
   std::deque<Held> held_;

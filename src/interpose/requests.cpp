@@ -2,13 +2,14 @@
 
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "c/barrier.hpp"
-#include "core/relax.hpp"
+#include "core/spin_lock.hpp"
 #include "exec/progress.hpp"
 #include "interpose/next.hpp"
 #include "interpose/rows.hpp"
@@ -36,40 +37,15 @@ struct Taken {
 };
 
 /// Held for short times only, and never while calling MPI, which may run its engine: any thread may wait for it.
-class Hold {
- public:
-  Hold() {
-    for (int turns = 0; held_.exchange(true, std::memory_order_acquire);) relax(turns);
-  }
-  ~Hold() { held_.store(false, std::memory_order_release); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-
- private:
-  static inline std::atomic<bool> held_{false};
-};
-
+SpinLock held;
 /// One thread advances what is active; others go on without. It may call MPI meanwhile.
-class Advancing {
- public:
-  Advancing() : owns_(!held_.exchange(true, std::memory_order_acquire)) {}
-  ~Advancing() {
-    if (owns_) held_.store(false, std::memory_order_release);
-  }
-  Advancing(const Advancing&) = delete;
-  Advancing& operator=(const Advancing&) = delete;
-  [[nodiscard]] bool owns() const { return owns_; }
-
- private:
-  static inline std::atomic<bool> held_{false};
-  bool owns_;
-};
+SpinLock advancing_taken;
 
 // Never destroyed: a program may end without MPI_Finalize, and MPI is gone before.
 auto& taken = *new std::unordered_map<MPI_Request, std::shared_ptr<Taken>>;
-auto& started = *new std::vector<std::shared_ptr<Taken>>;  // since somebody was Advancing
+auto& started = *new std::vector<std::shared_ptr<Taken>>;  // since somebody was advancing
 auto& free_tags = *new std::vector<int>;
-// Of those who are Advancing.
+// Of those who are advancing.
 auto& active = *new std::vector<std::shared_ptr<Taken>>;
 int next_tag = 0;
 MPI_Comm self = MPI_COMM_NULL;
@@ -82,7 +58,7 @@ int make_self() {
 }
 
 int take_tag() {
-  const Hold hold;
+  const std::lock_guard hold(held);
   if (free_tags.empty()) free_tags.push_back(next_tag++);
   const int tag = free_tags.back();
   free_tags.pop_back();
@@ -99,7 +75,7 @@ int make_handle(Taken& made) {
 /// Null if `handle` is not ours.
 std::shared_ptr<Taken> find(MPI_Request handle) {
   if (known_operations.load(std::memory_order_relaxed) == 0) return nullptr;
-  const Hold hold;
+  const std::lock_guard hold(held);
   const auto it = taken.find(handle);
   return it == taken.end() ? nullptr : it->second;
 }
@@ -192,7 +168,7 @@ int start(const std::shared_ptr<Taken>& operation, const char* call) {
     return fail(*operation, error_code(call, operation->work->rank()));
   }
   operation->starts->row->count_bytes(operation->starts->bytes, operation->starts->messages);
-  const Hold hold;
+  const std::lock_guard hold(held);
   activate(operation);
   return MPI_SUCCESS;
 }
@@ -215,7 +191,7 @@ int give_handle(LNW_Request operation, std::optional<Starts> starts, MPI_Request
   if (const int code = make_handle(*made); code != MPI_SUCCESS) return code;
   *handle = made->handle;
   {
-    const Hold hold;
+    const std::lock_guard hold(held);
     taken.emplace(made->handle, made);
     known_operations.fetch_add(1, std::memory_order_relaxed);
     if (!made->persistent()) activate(made);
@@ -235,10 +211,10 @@ int advance() {
   std::vector<std::pair<std::shared_ptr<Taken>, int>> failed;
   int completed = 0;
   {
-    const Advancing advancing;
-    if (!advancing.owns()) return 0;
+    const std::unique_lock turn(advancing_taken, std::try_to_lock);
+    if (!turn) return 0;
     {
-      const Hold hold;
+      const std::lock_guard hold(held);
       active.insert(active.end(), std::make_move_iterator(started.begin()), std::make_move_iterator(started.end()));
       started.clear();
     }
@@ -257,7 +233,7 @@ int advance() {
       // Before the handle is complete, and another may get its value. The message is for this one all the same: of
       // receives with one tag the first one takes it.
       if (!operation->persistent()) {
-        const Hold hold;
+        const std::lock_guard hold(held);
         forget(*operation);
       }
       PMPI_Send(nullptr, 0, MPI_BYTE, 0, operation->tag, self);
@@ -278,7 +254,7 @@ void free_all() {
   call_in_engine(nullptr);
   std::unordered_map<MPI_Request, std::shared_ptr<Taken>> left;
   {
-    const Hold hold;
+    const std::lock_guard hold(held);
     started.clear();
     active.clear();
     active_operations.store(0);
@@ -324,7 +300,7 @@ INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
     return misuse(*operation, "MPI_Request_free", "the request is active");
   end_sampling(*operation);
   {
-    const Hold hold;
+    const std::lock_guard hold(held);
     forget(*operation);
   }
   return laneway_next_MPI_Request_free(request);

@@ -132,7 +132,7 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
   auto made = std::make_shared<KeptDense>(
-      KeptDense{KnownCollective(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
+      KeptDense{CallSignature(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
                 communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
   if (made->settled)
     made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));

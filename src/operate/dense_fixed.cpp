@@ -47,7 +47,7 @@ std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKn
   ask.in_memory = true;
   ask.knows_mean = true;
   auto made =
-      std::make_unique<FixedDense>(KnownCollective(call, comm.rank(), ranks, true), decide(known, known.hints, ask));
+      std::make_unique<FixedDense>(CallSignature(call, comm.rank(), ranks, true), decide(known, known.hints, ask));
   const DenseDecision& decision = made->decision();
   tell_reasons(decision.reasons, comm.rank());
   if (decision.rule == nullptr || decision.rule->traits.windows != Windows::none) return made;
@@ -76,9 +76,9 @@ Change text_of_change(const std::string& text) {
 
 void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& known, const PrivateComm& comm) const {
   std::string what;
-  if (!arguments_.equal(call)) {
+  if (!signature_.equal(call)) {
     (void)check_collective(call, comm.rank(), comm.size());
-    what = arguments_.difference(call);
+    what = signature_.difference(call);
   }
   const auto broken_by = [&](Rank rank, const std::string& how) {
     return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +

@@ -17,8 +17,8 @@ namespace laneway {
 /// another.
 class FixedDense {
  public:
-  FixedDense(KnownCollective arguments, DenseDecision decision)
-      : arguments_(std::move(arguments)), decision_(std::move(decision)) {}
+  FixedDense(CallSignature signature, DenseDecision decision)
+      : signature_(std::move(signature)), decision_(std::move(decision)) {}
 
   /// Whether later calls run here: by a rule that needs no window.
   [[nodiscard]] bool runs() const { return bound_ != nullptr || split_ != nullptr; }
@@ -39,7 +39,7 @@ class FixedDense {
   void keep_promise(const CollectiveCall& call, const DenseKnowledge& known, const PrivateComm& comm) const;
 
  private:
-  KnownCollective arguments_;
+  CallSignature signature_;
   DenseDecision decision_;
   std::unique_ptr<BoundDense> bound_;
   std::shared_ptr<StartOrder> order_;

@@ -8,50 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "arguments/collective.hpp"
-#include "arguments/datatype.hpp"
+#include "arguments/signature.hpp"
+#include "core/recent.hpp"
 #include "exec/progress.hpp"
 #include "operate/dense_plans.hpp"
 
 namespace laneway {
-
-/// The arguments of a call, to be compared with later ones without looking at these closely.
-class KnownCollective {
- public:
-  /// `call` has been found good. Of alltoallw nothing is known, unless `types`: a list of them is long to compare.
-  KnownCollective(const CollectiveCall& call, Rank rank, Rank ranks, bool types = false);
-  [[nodiscard]] bool known() const { return known_; }
-  /// Of a derived datatype it is not enough that the handle is the same: it may be of another one since. Likewise of an
-  /// operator, which may commute or not.
-  [[nodiscard]] bool equal(const CollectiveCall& call) const;
-  /// What has changed, for people: "recvcounts[3] is 7 instead of 5"; empty if nothing has.
-  [[nodiscard]] std::string difference(const CollectiveCall& call) const;
-
- private:
-  struct Side {
-    bool used = false;
-    MPI_Count count = 0;
-    std::vector<std::int64_t> counts;
-    std::vector<std::int64_t> displacements;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    std::shared_ptr<const TypeMap> map;  // of a derived one
-    std::vector<MPI_Datatype> types;     // of each block
-    std::vector<std::shared_ptr<const TypeMap>> maps;
-
-    void learn(const SideArguments& given, int entries);
-    [[nodiscard]] bool equal(const SideArguments& given) const;
-    [[nodiscard]] std::string difference(const SideArguments& given, const SideRow& names) const;
-  };
-
-  bool known_ = false;
-  DenseKind kind_;
-  int root_;
-  MPI_Op op_;
-  int commutes_ = 1;
-  bool in_place_;
-  Side send_;
-  Side receive_;
-};
 
 /// A plan of blocking calls, and its bindings to the last buffers.
 class BoundDense {
@@ -74,21 +36,20 @@ class BoundDense {
   };
   static constexpr std::size_t most_bindings = 4;
 
-  [[nodiscard]] Exchange* find(Buffers buffers);
   [[nodiscard]] std::unique_ptr<Exchange> bind(Buffers buffers, const BufferMemory& where, const PrivateComm& comm);
   void run_through_host(Buffers buffers, const BufferMemory& where, const PrivateComm& comm);
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<NodeMemory> memory_;
   Combiners combiners_;
-  std::vector<Binding> bindings_;  // the last used one first
+  Recent<Binding> bindings_{most_bindings};
 };
 
 class SettledDense;
 
 /// What a blocking call comes to.
 struct KeptDense {
-  KnownCollective arguments;
+  CallSignature signature;
   DenseDecision decision;
   std::shared_ptr<const PrivateComm> comm;
   std::unique_ptr<BoundDense> bound;      ///< null: MPI's own operation
@@ -106,7 +67,7 @@ class KeptDensePlans final : public Attachment {
 
  private:
   static constexpr std::size_t most_plans = 16;
-  std::vector<std::shared_ptr<KeptDense>> entries_;  // the last used one first
+  Recent<std::shared_ptr<KeptDense>> entries_{most_plans};
 };
 
 }  // namespace laneway

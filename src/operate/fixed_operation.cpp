@@ -36,7 +36,7 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
   if (agreed.hints.check_plan)
     prove_plans(*comm, *chosen.plan, pattern_, chosen.reasons.strategy,
                 reduction != nullptr ? &reduction->how : nullptr);
-  arguments_ = KnownArguments(call, communicator.topology());
+  signature_ = CallSignature(call, communicator.topology());
   plan_ = std::move(chosen.plan);
   reasons_ = std::move(chosen.reasons);
   device_use_ = chosen.device_use;
@@ -49,7 +49,7 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
 
 void FixedOperation::check(Communicator& communicator, const Call& call) const {
   const Topology& topology = communicator.topology();
-  if (arguments_.equal(call)) return;
+  if (signature_.equal(call)) return;
   if ((reduces(call.kind) ? reduction_of(call, topology).pattern : describe(call, topology)) == pattern_) return;
   tell("rank " + std::to_string(communicator.rank()) +
        ": lnw_fixed_counts=true promised that counts, displacements and layouts of datatypes on this communicator "

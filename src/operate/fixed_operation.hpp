@@ -6,6 +6,7 @@
 
 #include "arguments/datatype.hpp"
 #include "arguments/operations.hpp"
+#include "arguments/signature.hpp"
 #include "choose/chooser.hpp"
 #include "operate/nonblocking.hpp"
 
@@ -48,7 +49,7 @@ class FixedOperation {
   [[nodiscard]] const std::shared_ptr<StartOrder>& order() const { return order_; }
 
  private:
-  KnownArguments arguments_;
+  CallSignature signature_;
   RankPattern pattern_;
   std::shared_ptr<const Plan> plan_;
   Reasons reasons_;

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "arguments/operations.hpp"
+#include "arguments/signature.hpp"
+#include "core/recent.hpp"
+#include "core/spin_lock.hpp"
 #include "operate/nonblocking.hpp"
 #include "plan/plan.hpp"
 
@@ -40,15 +42,14 @@ class KeptPlan {
   /// it takes is too much to be kept.
   class Claim {
    public:
-    explicit Claim(KeptPlan& plan);
-    ~Claim();
-    Claim(const Claim&) = delete;
-    Claim& operator=(const Claim&) = delete;
-    [[nodiscard]] BoundPlan* bound() { return claimed_ ? &*plan_.bound_ : nullptr; }
+    explicit Claim(KeptPlan& plan) : plan_(plan) {
+      if (plan.bound_) lock_ = std::unique_lock(plan.in_use_, std::try_to_lock);
+    }
+    [[nodiscard]] BoundPlan* bound() { return lock_ ? &*plan_.bound_ : nullptr; }
 
    private:
     KeptPlan& plan_;
-    bool claimed_;
+    std::unique_lock<SpinLock> lock_;
   };
 
  private:
@@ -58,7 +59,7 @@ class KeptPlan {
   std::shared_ptr<const TypedPattern> typed_;
   Combiners combiners_;
   std::optional<BoundPlan> bound_;
-  std::atomic<bool> in_use_{false};
+  SpinLock in_use_;
 };
 
 /// The plans of the last blocking and nonblocking calls on a communicator: a call whose arguments are those of one of
@@ -74,7 +75,7 @@ class KeptPlans final : public Attachment {
 
  private:
   struct Entry {
-    KnownArguments arguments;
+    CallSignature signature;
     bool is_blocking = true;
     std::uint64_t routes = 0;
     std::shared_ptr<const PrivateComm> comm;
@@ -82,13 +83,13 @@ class KeptPlans final : public Attachment {
 
     [[nodiscard]] bool is_for(const CallKey& key) const {
       return is_blocking == key.is_blocking && routes == key.routes && comm.get() == key.comm &&
-             arguments.equal(key.call);
+             signature.equal(key.call);
     }
   };
   static constexpr std::size_t most_plans = 8;
 
-  std::atomic<bool> taken_{false};
-  std::vector<Entry> entries_;  // the last used one first
+  SpinLock lock_;
+  Recent<Entry> entries_{most_plans};
 };
 
 }  // namespace laneway

@@ -1,7 +1,5 @@
 #include "operate/nonblocking.hpp"
 
-#include <algorithm>
-
 #include "carriers/messages/p2p.hpp"
 
 namespace laneway {
@@ -22,18 +20,12 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
 }
 
 Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
-  const auto known = std::find_if(bindings_.begin(), bindings_.end(), [&](const Binding& binding) {
+  Binding* const known = bindings_.find([&](const Binding& binding) {
     return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
   });
   const BufferMemory where = glance_at(buffers, *plan(), device_use_);
-  const bool usable = known != bindings_.end() && !known->executor->uses_device() && !where.on_device().any();
-  if (known != bindings_.end())
-    std::rotate(bindings_.begin(), known, known + 1);
-  else if (bindings_.size() < most_)
-    bindings_.emplace(bindings_.begin());
-  else
-    std::rotate(bindings_.begin(), bindings_.end() - 1, bindings_.end());
-  Binding& binding = bindings_.front();
+  const bool usable = known != nullptr && !known->executor->uses_device() && !where.on_device().any();
+  Binding& binding = known != nullptr ? *known : bindings_.add({});
   if (!usable) {
     binding.executor.reset();
     binding.executor =

@@ -11,6 +11,7 @@
 #include "choose/device_support.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
+#include "core/recent.hpp"
 #include "exec/progress.hpp"
 #include "operate/host_images.hpp"
 #include "passes/through_host.hpp"
@@ -61,8 +62,8 @@ class BoundPlan {
       : plans_(std::move(plan)),
         memory_(std::move(memory)),
         device_use_(device_use),
-        most_(bindings),
-        combiners_(std::move(combiners)) {}
+        combiners_(std::move(combiners)),
+        bindings_(bindings) {}
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_.plan(); }
   /// Valid until the next call.
@@ -78,9 +79,8 @@ class BoundPlan {
   PlansByBuffers plans_;
   std::shared_ptr<NodeMemory> memory_;
   DeviceUse device_use_;
-  std::size_t most_;
   Combiners combiners_;
-  std::vector<Binding> bindings_;  // the last used one first
+  Recent<Binding> bindings_;
 };
 
 /// What a nonblocking request waits for.

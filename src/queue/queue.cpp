@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,22 +14,6 @@
 #include "queue/worker.hpp"
 
 namespace laneway {
-
-/// A claim on what only one thread at a time may touch.
-class Queue::Advancing {
- public:
-  explicit Advancing(Queue& queue) : queue_(queue), has_(!queue.claimed_.exchange(true, std::memory_order_acquire)) {}
-  ~Advancing() {
-    if (has_) queue_.claimed_.store(false, std::memory_order_release);
-  }
-  Advancing(const Advancing&) = delete;
-  Advancing& operator=(const Advancing&) = delete;
-  [[nodiscard]] explicit operator bool() const { return has_; }
-
- private:
-  Queue& queue_;
-  bool has_;
-};
 
 Queue::Queue(std::unique_ptr<QueueStream> stream, QueueProgress progress)
     : stream_(std::move(stream)),
@@ -133,7 +118,7 @@ void Queue::complete(std::span<Item> items) {
 
 void Queue::record(QueueStream::Word* word, std::span<const Item> items) {
   for (int turns = 0;; relax(turns)) {
-    const Advancing advancing(*this);
+    const std::unique_lock advancing(lock_, std::try_to_lock);
     if (!advancing) continue;
     const bool waits = items.front().kind == Item::Kind::wait;
     if (!waits && recorded_starts_.empty() && progress_ == QueueProgress::by_thread) give_work(1);
@@ -353,7 +338,7 @@ bool Queue::post_completed() {
 }
 
 bool Queue::advance() {
-  const Advancing advancing(*this);
+  const std::unique_lock advancing(lock_, std::try_to_lock);
   if (!advancing) return false;
   bool something = false;
   if (const int calls = stream_->advance(); calls > 0) {

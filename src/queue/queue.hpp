@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/spin_lock.hpp"
 #include "operate/request.hpp"
 #include "queue/fifo.hpp"
 #include "queue/stream.hpp"
@@ -80,7 +81,6 @@ class Queue {
     Request* request = nullptr;
     std::uint64_t* replays = nullptr;  // of a graph
   };
-  class Advancing;
 
   void check(const Request& request) const;
   void check_starts(std::span<Request* const> requests) const;
@@ -117,7 +117,7 @@ class Queue {
   std::atomic<std::int64_t> exchanges_{0};
 
   // Of who has claimed the queue.
-  std::atomic<bool> claimed_{false};
+  SpinLock lock_;
   std::vector<Running> running_;
   std::vector<Recorded> recorded_starts_;
   std::vector<Recorded> recorded_waits_;
