@@ -616,6 +616,8 @@ TEST_P(QueueTest, GraphsAreReplayed) {
       EXPECT_EQ(result, expected) << round;
     }
     EXPECT_EQ(line.statistics().exchanges, 12 + 6);
+    const Handler handler(ring_.get(), MPI_ERRORS_RETURN);
+    EXPECT_NE(LNW_Start(&request), MPI_SUCCESS) << "it belongs to the queue, whose graphs may be launched again";
     for (void* one : graph) graphs->destroy(one);
   }
   usual.expect_results();
