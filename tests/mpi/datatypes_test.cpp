@@ -155,7 +155,10 @@ Bounds bounds(MPI_Datatype type, int count) {
   return b;
 }
 
-/// Offsets of the bytes of `count` elements in the order in which MPI packs them.
+constexpr std::int64_t not_packed = -(std::int64_t{1} << 40);
+
+/// Offsets of the bytes of `count` elements in the order in which MPI packs them; `not_packed` of bytes without a
+/// value, as a long double has some, which Open MPI 5 leaves as they are.
 std::vector<std::int64_t> packed_offsets(MPI_Datatype type, int count) {
   const Bounds b = bounds(type, count);
   const auto span = static_cast<std::size_t>(b.upper - b.lower);
@@ -169,6 +172,13 @@ std::vector<std::int64_t> packed_offsets(MPI_Datatype type, int count) {
     EXPECT_EQ(position, static_cast<int>(offsets.size()));
     for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] += static_cast<std::int64_t>(packed[i]) << (8 * digit);
   }
+  const std::vector<unsigned char> ones(span + 1, 1);
+  std::vector<unsigned char> packed(offsets.size() + 64);
+  int position = 0;
+  MPI_Pack(ones.data() - b.lower, count, type, packed.data(), static_cast<int>(packed.size()), &position,
+           MPI_COMM_SELF);
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (packed[i] == 0) offsets[i] = not_packed;
   return offsets;
 }
 
@@ -187,7 +197,11 @@ bool overlaps(const std::vector<std::int64_t>& offsets) {
 void expect_same_map(Type& type) {
   type.commit();
   for (int count : {1, 3}) {
-    EXPECT_EQ(mapped_offsets(type.get(), count), packed_offsets(type.get(), count)) << type.words() << " x " << count;
+    const std::vector<std::int64_t> packed = packed_offsets(type.get(), count);
+    std::vector<std::int64_t> mapped = mapped_offsets(type.get(), count);
+    for (std::size_t i = 0; i < std::min(mapped.size(), packed.size()); ++i)
+      if (packed[i] == not_packed) mapped[i] = not_packed;
+    EXPECT_EQ(mapped, packed) << type.words() << " x " << count;
   }
 }
 
