@@ -349,9 +349,11 @@ TEST_F(RequestsTest, UsersAttributesAreLeftAlone) {
                                  0, &user);
   int value = 42;
   MPI_Comm_set_attr(user, key, &value);
+  int copies_by_mpi = 0;
   {
     // The user's communicator is the old one here, and the one with operations there.
     const Comm graph = make_graph(user, ring_shape(rank(), size()));
+    copies_by_mpi = std::exchange(copies, 0);  // Open MPI 5 gives a graph its parent's attributes
     Exchange exchange(Op::allgather, graph.get(), 1, false);
     exchange.fill(0);
     exchange.reference();
@@ -369,7 +371,7 @@ TEST_F(RequestsTest, UsersAttributesAreLeftAlone) {
   EXPECT_TRUE(found);
   EXPECT_EQ(found_value, &value);
   EXPECT_EQ(copies, 0);
-  EXPECT_EQ(deletions, 0);
+  EXPECT_EQ(std::exchange(deletions, 0), copies_by_mpi);
   // A duplicate is a communicator of its own: the user's attribute goes along, this library's does not.
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(user, &copy);
