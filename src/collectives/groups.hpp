@@ -30,7 +30,7 @@ struct Group {
 /// One rank of each region: the one that has lane `lane`, which is member lane modulo the region's size.
 [[nodiscard]] Group lane_of(const Layout& layout, Rank lane, Rank me);
 [[nodiscard]] inline Rank owner(const Layout& layout, Rank region, Rank lane) {
-  return layout.members(region)[static_cast<std::size_t>(lane % layout.size(region))];
+  return layout.member(region, lane % layout.size(region));
 }
 /// The first members of the regions; of the root's region the root.
 [[nodiscard]] Group leaders_of(const Layout& layout, Rank root, Rank me);

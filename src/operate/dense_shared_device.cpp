@@ -183,8 +183,7 @@ std::shared_ptr<PrivateComm> find_lane(Communicator& communicator, const std::sh
   comm.is_in_part();
   const Layout& layout = known->layout;
   std::vector<Rank> members;
-  for (Rank region = 0; region < layout.regions(); ++region)
-    members.push_back(layout.members(region)[static_cast<std::size_t>(number)]);
+  for (Rank region = 0; region < layout.regions(); ++region) members.push_back(layout.member(region, number));
   std::ranges::sort(members);
   lane = PrivateComm::make();
   lane->create_among(comm, members, tag, nullptr);

@@ -127,12 +127,6 @@ struct LaneStatus {
   }
 };
 
-Rank smallest_node(const Layout& layout) {
-  Rank smallest = layout.size(0);
-  for (Rank region = 1; region < layout.regions(); ++region) smallest = std::min(smallest, layout.size(region));
-  return smallest;
-}
-
 }  // namespace
 
 SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, const Device& device)
@@ -142,7 +136,7 @@ SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseK
       limit_(std::max<std::int64_t>(known.hints.staging_limit / known.layout.largest(), smallest_slot)),
       device_(device),
       words_(comm, known.node, known.sharing),
-      lanes_(smallest_node(known.layout)),
+      lanes_(known.layout.smallest()),
       stream_(device) {}
 
 /// Work on the slots and buffers must not outlive them.

@@ -35,7 +35,7 @@ class Ways {
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] Rank home() const { return home_; }
   [[nodiscard]] bool gathers() const { return groups_ != nullptr; }
-  [[nodiscard]] std::span<const Rank> neighbours() const { return regions_.members(home_); }
+  [[nodiscard]] auto neighbours() const { return regions_.members(home_); }
   [[nodiscard]] std::span<const Rank> collectors() const { return collectors_[static_cast<std::size_t>(home_)]; }
   [[nodiscard]] bool collects() const { return number_[static_cast<std::size_t>(rank_)] >= 0; }
   [[nodiscard]] Rank collector() const { return gathers() ? groups_->leader(groups_->region(rank_)) : rank_; }
@@ -136,12 +136,12 @@ class Relay {
  private:
   void inside() {
     const auto all = ways_.neighbours();
-    const auto n = static_cast<std::int64_t>(all.size());
-    const std::int64_t me = ways_.regions().index(call_.rank);
+    const auto n = static_cast<Rank>(all.size());
+    const Rank me = ways_.regions().index(call_.rank);
     if (!call_.in_place) schedule_.move(inputs_.of(call_.rank), output(call_, call_.rank));
-    for (std::int64_t i = 1; i < n; ++i) {
-      const Rank to = all[static_cast<std::size_t>((me + i) % n)];
-      const Rank from = all[static_cast<std::size_t>((me - i + n) % n)];
+    for (Rank i = 1; i < n; ++i) {
+      const Rank to = all[(me + i) % n];
+      const Rank from = all[(me - i + n) % n];
       schedule_.receive(from, {output(call_, from)});
       schedule_.send(to, {inputs_.of(to)});
     }

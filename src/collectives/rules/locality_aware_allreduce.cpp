@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -21,9 +20,7 @@ class Radix {
         home_(layout.region(call.rank)),
         index_(layout.index(call.rank)),
         sum_(output(call, 0)) {
-    Rank least = layout.largest();
-    for (Rank region = 0; region < layout.regions(); ++region) least = std::min(least, layout.size(region));
-    for (const std::int64_t most = least + 1; core_ * most <= layout.regions();) add(most);
+    for (const std::int64_t most = layout.smallest() + 1; core_ * most <= layout.regions();) add(most);
     if (layout.regions() / core_ > 1) add(layout.regions() / core_);
     how_ = schedule.combination(call.combination);
   }
@@ -48,6 +45,7 @@ class Radix {
     radices_.push_back(radix);
     core_ *= radix;
   }
+  [[nodiscard]] Rank member(std::int64_t index) const { return layout_.member(home_, static_cast<Rank>(index)); }
   [[nodiscard]] Rank leader(std::int64_t region) const { return layout_.leader(static_cast<Rank>(region)); }
 
   void fold() {
@@ -82,13 +80,12 @@ class Radix {
     const auto position = [&](std::int64_t member) { return member < here ? member : member + 1; };
     const Rank lead = leader(home_);
     if (index_ == 0)
-      for (std::int64_t m = 1; m < radix - 1; ++m)
-        schedule_.send(layout_.members(home_)[static_cast<std::size_t>(m)], {sum_});
+      for (std::int64_t m = 1; m < radix - 1; ++m) schedule_.send(member(m), {sum_});
     else
       schedule_.receive(lead, {sum_});
     const std::int64_t there = position(index_);
     const auto other = static_cast<Rank>(home_ + (there - here) * stride);
-    const Rank partner = layout_.members(other)[static_cast<std::size_t>(here < there ? here : here - 1)];
+    const Rank partner = layout_.member(other, static_cast<Rank>(here < there ? here : here - 1));
     schedule_.send(partner, {sum_});
     const Segment arrived = place(0);
     schedule_.receive(partner, {arrived});
@@ -96,8 +93,7 @@ class Radix {
       schedule_.send(lead, {arrived});
       return;
     }
-    for (std::int64_t m = 1; m < radix - 1; ++m)
-      schedule_.receive(layout_.members(home_)[static_cast<std::size_t>(m)], {place(static_cast<std::size_t>(m))});
+    for (std::int64_t m = 1; m < radix - 1; ++m) schedule_.receive(member(m), {place(static_cast<std::size_t>(m))});
     combine_all(here, radix);
   }
 

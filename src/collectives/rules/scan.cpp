@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 
 #include "collectives/rules/rules.hpp"
@@ -40,12 +39,6 @@ Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& gro
   return inclusive;
 }
 
-bool is_consecutive(const Layout& layout) {
-  for (Rank region = 0; region < layout.regions(); ++region)
-    if (layout.members(region).back() - layout.leader(region) + 1 != layout.size(region)) return false;
-  return true;
-}
-
 }  // namespace
 
 void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
@@ -80,7 +73,7 @@ void linear(Schedule& schedule, const DenseCall& call, const Layout& layout, con
 /// Inside of nodes; between their last ranks, which have the sums of their nodes; and what is before a node goes to all
 /// of it. Where a node's ranks do not follow each other there is no such sum: then as recursive_doubling.
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  if (!is_consecutive(layout)) return recursive_doubling(schedule, call, layout, settings);
+  if (layout.placement() != Layout::Placement::blocks) return recursive_doubling(schedule, call, layout, settings);
   const Group region = region_of(layout, call.rank);
   const Segment result = output(call, 0);
   const std::int64_t bytes = result.ranges.bytes();
