@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "collectives/cost_parts.hpp"
 #include "core/error.hpp"
 
 namespace laneway {
@@ -101,9 +102,10 @@ double predict(const DenseCost& cost, const Parameters& parameters, const Layout
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
                               const DenseSettings& settings, OnNode on_node) {
   DenseChoice choice;
+  const dense::Shape shape(facts, layout, settings);
   for (const DenseRule& rule : dense_rules())
     if (applies(rule, facts) && rule.traits.windows == Windows::none)
-      choice.candidates.push_back({&rule, predict(rule.cost(facts, layout, settings), parameters, layout, on_node)});
+      choice.candidates.push_back({&rule, predict(rule.cost(shape), parameters, layout, on_node)});
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

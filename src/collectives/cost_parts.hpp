@@ -1,49 +1,88 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "collectives/counting.hpp"
 #include "collectives/groups.hpp"
 
 /// What the costs of rules are put together of.
-namespace laneway::dense::costs {
+namespace laneway::dense {
 
-inline double rounds(double n) {
-  return n > 1 ? std::ceil(std::log2(n)) : 0;
+/// Of a call and a layout, what costs ask for.
+struct Shape {
+  const DenseFacts& facts;
+  const Layout& layout;
+  const DenseSettings& settings;
+  double ranks = layout.ranks();
+  double nodes = layout.regions();
+  double members = layout.largest();                     ///< of the largest node
+  double outside = std::max(ranks - members, 0.0);       ///< ranks on other nodes
+  double home = layout.size(layout.region(facts.root));  ///< ranks on the root's node
+  double inside_pairs = -ranks;                          ///< of ranks of one node, in both directions
+  double across_pairs = 0;                               ///< of ranks of two nodes
+  double bytes = static_cast<double>(facts.bytes);
+  double sums = reduces(facts.kind) ? 1 : 0;  ///< what is combined counts
+
+  Shape(const DenseFacts& of_facts, const Layout& of_layout, const DenseSettings& of_settings)
+      : facts(of_facts), layout(of_layout), settings(of_settings) {
+    for (const Layout::Run& run : layout.runs()) inside_pairs += static_cast<double>(run.regions) * run.size * run.size;
+    across_pairs = ranks * (ranks - 1) - inside_pairs;
+  }
+
+  [[nodiscard]] bool is_short() const { return settings.is_short(facts.bytes); }
+};
+
+/// A k-nomial tree of n ranks.
+struct TreeShape {
+  double levels = 0;
+  double children = 0;  ///< of the root
+  double parents = 0;   ///< ranks that have children
+
+  TreeShape(double n, double radix) : parents(n > 1 ? std::ceil(n / radix) : 0) {
+    for (double span = 1; span < n; span *= radix) {
+      ++levels;
+      children += std::min(radix, std::ceil(n / span)) - 1;
+    }
+  }
+};
+
+inline int rounds(double n) {
+  return n > 1 ? static_cast<int>(std::ceil(std::log2(n))) : 0;
+}
+/// By the distance 1, 2, 4 ... of a round.
+template <class F>
+RoundBytes bytes_of_rounds(F&& bytes) {
+  RoundBytes all;
+  for (std::size_t round = 0; round < all.size(); ++round) all[round] = bytes(Rank{1} << round);
+  return all;
+}
+inline RoundBytes each_round(double bytes) {
+  return bytes_of_rounds([=](Rank) { return bytes; });
 }
 
+inline constexpr std::array of_busiest = {
+    &DenseCost::node_rounds,       &DenseCost::node_messages,    &DenseCost::node_bytes,
+    &DenseCost::network_rounds,    &DenseCost::network_messages, &DenseCost::network_bytes,
+    &DenseCost::injected_messages, &DenseCost::injected_bytes,   &DenseCost::combined_bytes};
+inline constexpr std::array of_all = {
+    &DenseWork::node_messages, &DenseWork::node_bytes,    &DenseWork::node_waits,    &DenseWork::network_messages,
+    &DenseWork::network_bytes, &DenseWork::network_waits, &DenseWork::combined_bytes};
+
 inline DenseCost add(DenseCost a, const DenseCost& b) {
-  a.node_rounds += b.node_rounds;
-  a.node_messages += b.node_messages;
-  a.node_bytes += b.node_bytes;
-  a.network_rounds += b.network_rounds;
-  a.network_messages += b.network_messages;
-  a.network_bytes += b.network_bytes;
-  a.injected_bytes += b.injected_bytes;
-  a.injected_messages += b.injected_messages;
-  a.combined_bytes += b.combined_bytes;
+  for (const auto member : of_busiest) a.*member += b.*member;
+  for (const auto member : of_all) a.all.*member += b.all.*member;
   a.at_once = a.at_once || b.at_once;
   a.ways = std::min(a.ways, b.ways);
-  a.all.node_messages += b.all.node_messages;
-  a.all.node_bytes += b.all.node_bytes;
-  a.all.node_waits += b.all.node_waits;
-  a.all.network_messages += b.all.network_messages;
-  a.all.network_bytes += b.all.network_bytes;
-  a.all.network_waits += b.all.network_waits;
-  a.all.combined_bytes += b.all.combined_bytes;
   return a;
 }
 
-inline DenseCost times(const DenseCost& one, double n) {
-  DenseCost cost = one;
-  for (double* number :
-       {&cost.node_rounds, &cost.node_messages, &cost.node_bytes, &cost.network_rounds, &cost.network_messages,
-        &cost.network_bytes, &cost.injected_bytes, &cost.injected_messages, &cost.combined_bytes,
-        &cost.all.node_messages, &cost.all.node_bytes, &cost.all.node_waits, &cost.all.network_messages,
-        &cost.all.network_bytes, &cost.all.network_waits, &cost.all.combined_bytes})
-    *number *= n;
+inline DenseCost times(DenseCost cost, double n) {
+  for (const auto member : of_busiest) cost.*member *= n;
+  for (const auto member : of_all) cost.all.*member *= n;
   return cost;
 }
 
@@ -82,22 +121,52 @@ inline DenseCost across(const Shape& s, double rounds, double messages, double b
 /// Of steps to the rank 1, 2, 4 ... further: those shorter than a node lead to another one at most once in a row, where
 /// a node's ranks follow each other.
 inline DenseCost along_ways(DenseCost cost, const Layout& layout) {
-  const double all = rounds(layout.ranks());
-  const double near = std::min(rounds(layout.largest()), all);
-  for (Rank region = 0; region < layout.regions(); ++region)
-    if (layout.members(region).back() - layout.leader(region) + 1 != layout.size(region)) return cost;
-  if (layout.regions() > 1) cost.network_rounds = std::min(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
+  const int all = rounds(layout.ranks());
+  const int near = std::min(rounds(layout.largest()), all);
+  if (layout.placement() != Layout::Placement::blocks) return cost;
+  if (layout.regions() > 1)
+    cost.network_rounds = std::min<double>(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
   cost.node_rounds = all - cost.network_rounds;
   return cost;
 }
 
-inline double segments(const DenseSettings& settings, double bytes) {
-  return settings.segment_bytes > 0 ? std::max(1.0, std::ceil(bytes / static_cast<double>(settings.segment_bytes))) : 1;
+inline double segments(std::int64_t segment_bytes, double bytes) {
+  return segment_bytes > 0 ? std::max(1.0, std::ceil(bytes / static_cast<double>(segment_bytes))) : 1;
+}
+inline double segments(const Shape& s, double bytes) {
+  return segments(s.settings.segment_bytes, bytes);
 }
 
-/// Ranks that a tree in each node keeps busy in each of its rounds, of all nodes.
-inline double in_trees(const Shape& s) {
-  return s.members > 1 ? (s.ranks - s.nodes) / rounds(s.members) : 0;
+/// Each rank's block to the first of its node, or from it.
+inline DenseCost with_leaders(const Shape& s) {
+  DenseCost cost = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
+  cost.all.node_messages = s.ranks - s.nodes;
+  cost.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  return cost;
+}
+
+/// A rank passes on the data so many times, to `width` others, which takes so many `levels`; the last segment has `way`
+/// ranks to go after that.
+inline DenseCost pipeline(const Shape& s, double levels, double width, double way, bool between) {
+  const double pieces = segments(s, s.bytes);
+  const double bytes = width * s.bytes + way * s.bytes / pieces;
+  const double messages = width * pieces + way;
+  const double combined = s.sums * bytes;
+  DenseCost cost = between ? across(s, levels + way, messages, bytes, 1, combined)
+                           : inside(s, levels + way, messages, bytes, combined);
+  if (between) {
+    cost.injected_bytes = width * s.bytes;
+    cost.injected_messages = width * pieces;
+  }
+  // Each rank but the root gets the data once. Pieces that follow the first find it awake.
+  const double receivers = between ? s.nodes - 1 : s.ranks - s.nodes;
+  cost.ways = 1;
+  cost.all = {};
+  (between ? cost.all.network_messages : cost.all.node_messages) = receivers * pieces;
+  (between ? cost.all.network_bytes : cost.all.node_bytes) = receivers * s.bytes;
+  (between ? cost.all.network_waits : cost.all.node_waits) = receivers;
+  cost.all.combined_bytes = s.sums * receivers * s.bytes;
+  return cost;
 }
 
 /// Of messages of so many bytes that each rank sends to all others.
@@ -123,22 +192,4 @@ inline DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
   return cost;
 }
 
-/// Parts of whole elements into which a vector is cut among so many ranks.
-inline double parts_among(const DenseFacts& facts, double ranks) {
-  const std::int64_t elements = facts.bytes / std::max<std::int64_t>(facts.element_bytes, 1);
-  return std::clamp(static_cast<double>(elements), 1.0, std::max(ranks, 1.0));
-}
-
-/// Of doubling, where those beyond a power of two leave their data to others first, and get it back.
-inline double folded_rounds(double n) {
-  if (n <= 1) return 0;
-  const double whole = std::floor(std::log2(n));
-  return std::exp2(whole) == n ? whole : whole + 2;
-}
-
-/// At most so many parts as a node has ranks.
-inline double parts_of(const Shape& s, const DenseSettings& settings) {
-  return std::clamp<double>(settings.leaders, 1, s.members);
-}
-
-}  // namespace laneway::dense::costs
+}  // namespace laneway::dense

@@ -71,6 +71,10 @@ struct DenseFacts {
   bool equal = true;      ///< all blocks are as large, which all ranks know
 };
 
+namespace dense {
+struct Shape;
+}
+
 /// A rule as everything else knows it: tests, benchmarks, command line and documentation iterate over these rows.
 struct DenseRule {
   Dense kind;
@@ -80,9 +84,9 @@ struct DenseRule {
   DenseTraits traits;
   /// Appends what the call's rank does. A pure function: equal facts give plans that fit each other.
   void (*write)(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings);
+  DenseCost (*cost)(const dense::Shape& shape);
   /// Sizes that `rank` needs of others; null: none. Not asked for where all sizes are equal.
-  std::vector<Want> (*wants)(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings);
-  DenseCost (*cost)(const DenseFacts& facts, const Layout& layout, const DenseSettings& settings);
+  std::vector<Want> (*wants)(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings) = nullptr;
 };
 
 [[nodiscard]] std::span<const DenseRule> dense_rules();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/choice.hpp"
+#include "collectives/cost_parts.hpp"
 #include "core/error.hpp"
 #include "dense_calls.hpp"
 
@@ -76,7 +77,7 @@ TEST(DenseChoice, CostsAreWhatPlansDo) {
   settings.segment_bytes = 1 << 20;
   for (const DenseRule& rule : dense_rules()) {
     const DenseFacts facts{rule.kind, 0, block, 8, false, true};
-    const DenseCost cost = rule.cost(facts, layout, settings);
+    const DenseCost cost = rule.cost({facts, layout, settings});
     const Counted counted = count(rule, layout, settings);
     const std::string what =
         std::string(name(rule.kind)) + " " + std::string(rule.name) + ": " + std::to_string(counted.network_messages) +
@@ -110,7 +111,8 @@ TEST(DenseChoice, CostsOfTheClustersAreCounted) {
     for (const std::int64_t bytes : {std::int64_t{512}, std::int64_t{1} << 20})
       for (const DenseRule& rule : dense_rules()) {
         if (rule.traits.windows != Windows::none || (rule.kind == Dense::alltoall && bytes > 65536)) continue;
-        const DenseCost cost = rule.cost({rule.kind, 0, bytes, 8, false, true}, layout, settings);
+        const DenseFacts facts{rule.kind, 0, bytes, 8, false, true};
+        const DenseCost cost = rule.cost({facts, layout, settings});
         const Counted counted = count(rule, layout, settings, bytes);
         const std::string what = std::string(name(rule.kind)) + " " + std::string(rule.name) + " of " +
                                  std::to_string(bytes) + " bytes, " + std::to_string(layout.largest()) +

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "collectives/counting.hpp"
+#include "collectives/cost_parts.hpp"
 #include "collectives/groups.hpp"
 
 namespace laneway::dense {
@@ -52,7 +52,7 @@ TEST(Trees, ReachEachRankOnceInLogarithmicLevels) {
         std::vector<Rank> everyone(static_cast<std::size_t>(ranks));
         std::iota(everyone.begin(), everyone.end(), 100);
         ASSERT_EQ(reached, everyone) << ranks << " ranks, root " << root << ", radix " << radix;
-        const costs::TreeShape shape(ranks, radix);
+        const TreeShape shape(ranks, radix);
         EXPECT_LE(deepest, shape.levels);
         EXPECT_EQ(static_cast<double>(of(trees, 100 + root).children.size()), shape.children)
             << ranks << " ranks, radix " << radix;

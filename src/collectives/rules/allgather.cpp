@@ -43,9 +43,20 @@ void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const
   allgather_ring(schedule, everyone(layout, call.rank), all_blocks(call, layout));
 }
 
+DenseCost ring_cost(const Shape& s) {
+  return times(count_steps(s.layout, 1, true, each_round(s.bytes), 0), s.ranks - 1);
+}
+
 void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   put_own(schedule, call);
   allgather_bruck(schedule, everyone(layout, call.rank), all_blocks(call, layout));
+}
+
+DenseCost bruck_cost(const Shape& s) {
+  const Rank n = s.layout.ranks();
+  const RoundBytes bytes =
+      bytes_of_rounds([&](Rank distance) { return static_cast<double>(std::min(distance, n - distance)) * s.bytes; });
+  return along_ways(count_steps(s.layout, rounds(s.ranks), true, bytes, 0), s.layout);
 }
 
 /// Leaders gather what their node has, exchange it among themselves, and hand all of it on.
@@ -66,6 +77,14 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   for (Rank i = 0; i < layout.regions(); ++i)
     all.ranges.append(region_blocks(call, layout, (home + i) % layout.regions()).ranges);
   broadcast(schedule, binomial(region, 0), all, settings.segment_bytes);
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  const double steps = rounds(s.members);
+  const double in_trees = steps > 0 ? (s.ranks - s.nodes) / steps : 0;  // ranks that are busy in each step
+  const double pieces = segments(s, s.ranks * s.bytes);
+  return add(add(with_leaders(s), inside(s, steps, steps * pieces, steps * s.ranks * s.bytes, 0, in_trees)),
+             count_leaders_bruck(s.layout, s.bytes));
 }
 
 /// J. L. Traeff, S. Hunold: Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER 2020: each
@@ -101,6 +120,32 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
     hand_over(from, [&](Parts parts) { schedule.receive(from, std::move(parts)); });
     hand_over(call.rank, [&](Parts parts) { schedule.send(to, std::move(parts)); });
   }
+}
+
+DenseCost multi_lane_cost(const Shape& s) {
+  const double share = s.nodes * s.bytes;
+  // A message ends with the block that makes it a segment.
+  const double blocks =
+      std::max(1.0, std::ceil(static_cast<double>(s.settings.segment_bytes) / std::max(s.bytes, 1.0)));
+  const double pieces = std::ceil(s.nodes / blocks);
+  DenseCost near = inside(s, s.members > 1 ? 1 : 0, (s.members - 1) * pieces, (s.members - 1) * share);
+  near.all.node_messages = s.inside_pairs * pieces;
+  near.all.node_bytes = (s.ranks - s.nodes) * s.ranks * s.bytes;
+  return add(across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members), near);
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::allgather, "direct", "each rank sends its block to each other one", cited::mpich, DenseTraits{}, direct,
+       alltoall::nonblocking_cost},
+      {Dense::allgather, "ring", "blocks go from rank to rank", cited::mpich, relays, ring, ring_cost},
+      {Dense::allgather, "bruck", "in log2 rounds, of twice as many blocks each", cited::bruck_1997, relays, bruck,
+       bruck_cost},
+      {Dense::allgather, "node_aware", "leaders gather, exchange and broadcast", cited::all_to_all, relays, node_aware,
+       node_aware_cost},
+      {Dense::allgather, "multi_lane", "each rank to its lane in each node, then inside of nodes", cited::multi_lane,
+       relays, multi_lane, multi_lane_cost},
+  };
 }
 
 }  // namespace laneway::dense::allgather

@@ -14,15 +14,31 @@ Segment started(Schedule& schedule, const DenseCall& call) {
   return sum;
 }
 
+/// Parts of whole elements into which a vector is cut among so many ranks.
+double parts_among(const Shape& s, double ranks) {
+  const std::int64_t elements = s.facts.bytes / std::max<std::int64_t>(s.facts.element_bytes, 1);
+  return std::clamp(static_cast<double>(elements), 1.0, std::max(ranks, 1.0));
+}
+
 }  // namespace
 
 void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   allreduce_doubling(schedule, everyone(layout, call.rank), started(schedule, call), call.combination);
 }
 
+DenseCost recursive_doubling_cost(const Shape& s) {
+  return count_exchanges(s.layout, 1, each_round(s.bytes), s.bytes, (rounds(s.ranks) + 1) * s.bytes);
+}
+
 /// R. Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
 void rabenseifner(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   allreduce_halves(schedule, everyone(layout, call.rank), started(schedule, call), call.combination);
+}
+
+DenseCost rabenseifner_cost(const Shape& s) {
+  const double numbers = std::exp2(std::floor(std::log2(s.ranks)));
+  const RoundBytes bytes = bytes_of_rounds([&](Rank half) { return s.bytes * half / numbers; });
+  return count_exchanges(s.layout, 2, bytes, s.bytes, s.bytes * (s.ranks > numbers ? 3 : 2));
 }
 
 void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
@@ -35,6 +51,13 @@ void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const
   allgather_ring(schedule, group, parts);
 }
 
+DenseCost ring_cost(const Shape& s) {
+  DenseCost cost = times(count_steps(s.layout, 1, true, each_round(s.bytes / s.ranks), 0), 2 * (s.ranks - 1));
+  cost.combined_bytes = (2 - 1 / s.ranks) * s.bytes;
+  cost.all.combined_bytes = cost.combined_bytes * s.ranks;
+  return cost;
+}
+
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Group region = region_of(layout, call.rank);
   const Segment sum = output(call, 0);
@@ -44,6 +67,20 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   const Rank leader = region.rank(0);
   allreduce_doubling(schedule, leaders_of(layout, leader, call.rank), sum, call.combination);
   broadcast(schedule, tree, sum, settings.segment_bytes);
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
+  const double folded = s.nodes - numbers;  // which take no part
+  const double doubling = std::log2(numbers);
+  const double far = doubling + (folded > 0 ? 2 : 0);
+  const double busiest = doubling + (folded > 0 ? 1 : 0);
+  DenseCost between = across(s, far, busiest, busiest * s.bytes, 1, busiest * s.bytes);
+  between.all.network_messages = numbers * doubling + 2 * folded;
+  between.all.network_bytes = between.all.network_messages * s.bytes;
+  between.all.network_waits = between.all.network_messages;
+  between.all.combined_bytes = (numbers * doubling + folded) * s.bytes;
+  return add(up_and_down(s, s.is_short(), segments(s, s.bytes)), between);
 }
 
 /// J. L. Traeff, S. Hunold, CLUSTER 2020: reduce_scatter on the node, allreduce along lanes, allgather on the node.
@@ -63,6 +100,30 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
   }
 }
 
+DenseCost multi_lane_cost(const Shape& s) {
+  const double lanes = parts_among(s, s.members);
+  const double part = s.bytes / lanes;
+  const double pieces = segments(s, part);
+  const bool is_ring = is_for_rings(s.layout.regions(), static_cast<std::int64_t>(part / pieces));
+  const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
+  const double more = is_ring || numbers == s.nodes ? 0 : 1;  // vectors that are folded, and unfolded
+  const double far = is_ring ? 2 * (s.nodes - 1) : 2 * std::log2(numbers) + 2 * more;
+  const double bytes = is_ring ? 2 * part * (1 - 1 / s.nodes) : part * (2 * (1 - 1 / numbers) + more);
+  DenseCost between = across(s, far, far * pieces, bytes, lanes, part * (1 + more));
+  // Ranks of nodes that are smaller than the largest have several lanes.
+  between.all.network_messages = s.nodes * lanes * far * pieces;
+  between.all.network_bytes = s.nodes * lanes * bytes;
+  between.all.combined_bytes = (s.nodes - 1) * s.bytes;
+  // A part's owner has to do with all others of its node.
+  const double others = s.members - 1;
+  DenseCost near = inside(s, others > 0 ? 2 : 0, 2 * others * pieces, 2 * others * part, s.members * part);
+  near.all.node_messages = 2 * lanes * (s.ranks - s.nodes) * pieces;
+  near.all.node_bytes = near.all.node_messages / pieces * part;
+  near.all.node_waits = others > 0 ? s.nodes * lanes + s.ranks : 0;
+  near.all.combined_bytes = s.ranks * s.bytes;
+  return add(near, between);
+}
+
 /// Each rank combines its part of all operands in the order of ranks: the results are canonical.
 void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Segment own = input(call, 0);
@@ -76,6 +137,39 @@ void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, co
     schedule.receive(from, {part(result, cuts, from)});
     schedule.send((call.rank + i) % n, {part(result, cuts, call.rank)});
   }
+}
+
+DenseCost ordered_cost(const Shape& s) {
+  const double parts = parts_among(s, s.ranks);
+  const double part = s.bytes / parts;
+  const double others = s.members - 1;
+  DenseCost cost = add(inside(s, 2, 2 * others, 2 * others * part, (s.ranks - 1) * part),
+                       across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
+  const double owners = parts / s.ranks;  // of all ranks
+  cost.all.node_messages = 2 * owners * s.inside_pairs;
+  cost.all.node_bytes = cost.all.node_messages * part;
+  cost.all.node_waits = parts + s.ranks;
+  cost.all.network_messages = 2 * owners * s.across_pairs;
+  cost.all.network_bytes = cost.all.network_messages * part;
+  cost.all.network_waits = s.nodes > 1 ? parts + s.ranks : 0;
+  cost.all.combined_bytes = parts * (s.ranks - 1) * part;
+  return cost;
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::allreduce, "recursive_doubling", "in log2 rounds of the whole vector", cited::mpich, relays,
+       recursive_doubling, recursive_doubling_cost},
+      {Dense::allreduce, "ring", "reduce_scatter and allgather by rings", cited::mpich, relays, ring, ring_cost},
+      {Dense::allreduce, "rabenseifner", "reduce_scatter by halves, allgather by doubling",
+       "R. Rabenseifner: Optimization of collective reduction operations, ICCS 2004", relays, rabenseifner,
+       rabenseifner_cost},
+      {Dense::allreduce, "node_aware", "one leader a node", cited::all_to_all, relays, node_aware, node_aware_cost},
+      {Dense::allreduce, "multi_lane", "reduce_scatter on nodes, allreduce along lanes, allgather on nodes",
+       cited::multi_lane, relays, multi_lane, multi_lane_cost},
+      {Dense::allreduce, "ordered", "each rank combines its part in the order of ranks", cited::canonical,
+       DenseTraits{.in_order = true}, ordered, ordered_cost},
+  };
 }
 
 }  // namespace laneway::dense::allreduce

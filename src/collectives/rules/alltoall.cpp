@@ -1,6 +1,9 @@
-#include "collectives/rules/rules.hpp"
-
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <vector>
+
+#include "collectives/rules/rules.hpp"
 
 namespace laneway::dense {
 
@@ -32,7 +35,8 @@ void keep_own(Schedule& schedule, const DenseCall& call) {
 }
 
 /// Step i goes to the rank i further and comes from the one i before; `one_at_a_time`: each step after the last one.
-void in_steps(Schedule& schedule, const DenseCall& call, const Layout& layout, bool one_at_a_time) {
+template <bool one_at_a_time>
+void in_steps(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Inputs inputs(schedule, call, layout.ranks());
   const Rank n = layout.ranks();
   keep_own(schedule, call);
@@ -48,12 +52,19 @@ void in_steps(Schedule& schedule, const DenseCall& call, const Layout& layout, b
 
 }  // namespace
 
-void nonblocking(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  in_steps(schedule, call, layout, false);
+DenseCost nonblocking_cost(const Shape& s) {
+  DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * s.bytes, s.members);
+  cost.at_once = s.outside > 1;
+  cost = add(inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes), cost);
+  count_pairs(cost, s, s.bytes);
+  return cost;
 }
 
-void pairwise(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  in_steps(schedule, call, layout, true);
+DenseCost pairwise_cost(const Shape& s) {
+  DenseCost cost = add(inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes),
+                       across(s, s.outside, s.outside, s.outside * s.bytes, s.members));
+  count_pairs(cost, s, s.bytes);
+  return cost;
 }
 
 /// The block that has j ranks to go takes a hop of 2^k in round k for each bit k of j. Between hops it waits in place j
@@ -81,6 +92,34 @@ void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, cons
     schedule.receive((call.rank - bit + n) % n, received);
     schedule.send((call.rank + bit) % n, sent);
   }
+}
+
+DenseCost bruck_cost(const Shape& s) {
+  const Rank n = s.layout.ranks();
+  const RoundBytes bytes = bytes_of_rounds([&](Rank bit) {
+    const Rank blocks = n / (2 * bit) * bit + std::max(n % (2 * bit) - bit, 0);  // whose number has the bit
+    return static_cast<double>(blocks) * s.bytes;
+  });
+  const int steps = rounds(s.ranks);
+  const double copied = std::accumulate(bytes.begin(), bytes.begin() + steps, 0.0);
+  return along_ways(count_steps(s.layout, steps, true, bytes, copied), s.layout);
+}
+
+std::vector<DenseRule> rules() {
+  constexpr std::string_view windows_2025 =
+      "E. Namugwanya, A. Bienz, M. Dosanjh, A. Skjellum: RMA-based alltoallv: performance analysis, 2025";
+  return {
+      {Dense::alltoall, "nonblocking", "all messages at once", cited::all_to_all, DenseTraits{}, in_steps<false>,
+       nonblocking_cost},
+      {Dense::alltoall, "pairwise", "one partner after another", cited::all_to_all, DenseTraits{}, in_steps<true>,
+       pairwise_cost},
+      {Dense::alltoall, "bruck", "in log2 rounds, blocks hop by powers of two", cited::bruck_1997,
+       DenseTraits{.equal_only = true, .relays = true}, bruck, bruck_cost},
+      {Dense::alltoall, "rma_fence", "each rank puts into the windows of all others, between two fences", windows_2025,
+       DenseTraits{.windows = Windows::fence}, in_steps<false>, nonblocking_cost},
+      {Dense::alltoall, "rma_lock", "each rank puts into the windows of all others, which are locked once",
+       windows_2025, DenseTraits{.windows = Windows::lock}, in_steps<false>, nonblocking_cost},
+  };
 }
 
 }  // namespace alltoall

@@ -11,7 +11,7 @@
 // region's collectors, the entry, which hands it on to those of the destinations. Regions may differ in size: the entry
 // is found modulo the number of collectors.
 
-namespace laneway::dense::alltoall {
+namespace laneway::dense::alltoall_relayed {
 
 namespace {
 
@@ -320,66 +320,71 @@ std::vector<Want> wants_of(const Ways& ways) {
 enum class Cut { no, regions, groups };
 
 /// Calls f(Ways): `gathers`: to collectors; `cut`: what `leaders` parts of each region are.
-template <class F>
-void with_ways(Rank rank, const Layout& layout, const DenseSettings& settings, bool gathers, Cut cut, F&& f) {
+template <bool gathers, Cut cut, class F>
+void with_ways(Rank rank, const Layout& layout, const DenseSettings& settings, F&& f) {
   if (cut == Cut::no) return f(Ways(layout, gathers ? &layout : nullptr, rank));
   const Layout fine = layout.refined(settings.leaders);
   f(Ways(cut == Cut::regions ? fine : layout, gathers ? &fine : nullptr, rank));
 }
 
-void relay(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings, bool gathers,
-           Cut cut) {
-  with_ways(call.rank, layout, settings, gathers, cut,
-            [&](const Ways& ways) { Relay(schedule, call, ways, settings).write(); });
+template <bool gathers, Cut cut>
+void relay(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  with_ways<gathers, cut>(call.rank, layout, settings,
+                          [&](const Ways& ways) { Relay(schedule, call, ways, settings).write(); });
 }
 
-std::vector<Want> wants(Rank rank, const Layout& layout, const DenseSettings& settings, bool gathers, Cut cut) {
+template <bool gathers, Cut cut>
+std::vector<Want> wants(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
   std::vector<Want> result;
-  with_ways(rank, layout, settings, gathers, cut, [&](const Ways& ways) { result = wants_of(ways); });
+  with_ways<gathers, cut>(rank, layout, settings, [&](const Ways& ways) { result = wants_of(ways); });
   return result;
+}
+
+template <bool gathers, Cut cut>
+DenseCost cost(const Shape& s) {
+  const double parts = cut == Cut::no ? 1 : std::clamp<double>(s.settings.leaders, 1, s.members);
+  const double region = s.members / (cut == Cut::regions ? parts : 1);
+  const double regions = s.nodes * (cut == Cut::regions ? parts : 1);
+  const double sources = gathers ? s.members / parts : 1;  // of a collector
+  const double collectors = region / sources;              // of a region
+  const double outside = s.ranks - region;
+  const double away = outside * s.bytes;  // of a rank
+  DenseCost all = inside(s, 1, region - 1, (region - 1) * s.bytes);
+  if (sources > 1)
+    all = add(all, inside(s, 2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away, s.ranks / sources));
+  // Some of these regions may be on the own node.
+  const double elsewhere = s.outside / std::max(outside, 1.0);
+  all = add(all, across(s, s.nodes > 1 ? 1 : 0, (regions - 1) * elsewhere, sources * away * elsewhere,
+                        s.members / sources, sources * away));
+  all = add(all, inside(s, elsewhere < 1 ? 1 : 0, (regions - 1) * (1 - elsewhere), sources * away * (1 - elsewhere), 0,
+                        s.ranks / sources));
+  if (collectors > 1)
+    all = add(all, inside(s, 1, collectors - 1, sources * away * (collectors - 1) / collectors, sources * away,
+                          s.ranks / sources));
+  return all;
+}
+
+template <bool gathers, Cut cut>
+DenseRule row(std::string_view name, std::string_view description) {
+  return DenseRule{
+      Dense::alltoall,    name, description, cited::all_to_all, relays, relay<gathers, cut>, cost<gathers, cut>,
+      wants<gathers, cut>};
 }
 
 }  // namespace
 
-// Algorithm 3: one leader a node.
-void hierarchical(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  relay(schedule, call, layout, settings, true, Cut::no);
-}
-std::vector<Want> want_hierarchical(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
-  return wants(rank, layout, settings, true, Cut::no);
-}
-
-// Algorithm 3 with several leaders, each for the ranks next to it.
-void multi_leader(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  relay(schedule, call, layout, settings, true, Cut::regions);
-}
-std::vector<Want> want_multi_leader(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
-  return wants(rank, layout, settings, true, Cut::regions);
+std::vector<DenseRule> rules() {
+  return {
+      // Algorithm 3: one leader a node, or several, each for the ranks next to it.
+      row<true, Cut::no>("hierarchical", "one leader a node gathers, exchanges and scatters"),
+      row<true, Cut::regions>("multi_leader", "several leaders a node, each for the ranks next to it"),
+      // Algorithm 4: a region is a node, or a part of it.
+      row<false, Cut::no>("node_aware", "each rank sends each node one message, which is handed on inside"),
+      row<false, Cut::regions>("locality_aware", "as node_aware, with several regions a node"),
+      // Algorithm 5.
+      row<true, Cut::groups>("multi_leader_locality",
+                             "several leaders gather, send each node one message, and hand it on"),
+  };
 }
 
-// Algorithm 4, a region being a node.
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  relay(schedule, call, layout, settings, false, Cut::no);
-}
-std::vector<Want> want_node_aware(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
-  return wants(rank, layout, settings, false, Cut::no);
-}
-
-// Algorithm 4, several regions a node.
-void locality_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  relay(schedule, call, layout, settings, false, Cut::regions);
-}
-std::vector<Want> want_locality_aware(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
-  return wants(rank, layout, settings, false, Cut::regions);
-}
-
-// Algorithm 5.
-void multi_leader_locality(Schedule& schedule, const DenseCall& call, const Layout& layout,
-                           const DenseSettings& settings) {
-  relay(schedule, call, layout, settings, true, Cut::groups);
-}
-std::vector<Want> want_multi_leader_locality(Rank rank, Rank, const Layout& layout, const DenseSettings& settings) {
-  return wants(rank, layout, settings, true, Cut::groups);
-}
-
-}  // namespace laneway::dense::alltoall
+}  // namespace laneway::dense::alltoall_relayed

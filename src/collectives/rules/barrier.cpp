@@ -30,6 +30,10 @@ void dissemination(Schedule& schedule, const DenseCall& call, const Layout& layo
   disseminate(schedule, everyone(layout, call.rank), {});
 }
 
+DenseCost dissemination_cost(const Shape& s) {
+  return along_ways(count_steps(s.layout, rounds(s.ranks), true, each_round(1), 0), s.layout);
+}
+
 /// Ranks tell their node's leader; leaders tell each other, and then their ranks.
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Group region = region_of(layout, call.rank);
@@ -43,6 +47,22 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   for (Rank i = 1; i < region.size(); ++i) heard.push_back(schedule.receive(region.rank(i), {staged(schedule, 1)}));
   heard = disseminate(schedule, leaders_of(layout, leader, call.rank), std::move(heard));
   for (Rank i = 1; i < region.size(); ++i) schedule.send(region.rank(i), {anything()}, heard);
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  DenseCost near = inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes);
+  near.all.node_messages = near.all.node_bytes = 2 * (s.ranks - s.nodes);
+  return add(near, across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::barrier, "dissemination", "in log2 rounds",
+       "D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization, 1988", relays, dissemination,
+       dissemination_cost},
+      {Dense::barrier, "node_aware", "leaders by dissemination, the others with them", cited::all_to_all, relays,
+       node_aware, node_aware_cost},
+  };
 }
 
 }  // namespace laneway::dense::barrier

@@ -6,7 +6,7 @@
 
 // Up a tree to the root, or down from it. Messages have the blocks of a subtree in the order of ranks.
 
-namespace laneway::dense {
+namespace laneway::dense::gather {
 
 namespace {
 
@@ -77,12 +77,13 @@ void scatter_down(Schedule& schedule, const DenseCall& call, const Tree& tree) {
   if (tree.parent < 0 && !call.in_place) schedule.move(input(call, call.rank), output(call, 0));
 }
 
-Tree tree_over_nodes(const DenseCall& call, const Layout& layout) {
-  return over_regions(layout, call.root, call.rank, flat, flat);
+void along(Schedule& schedule, const DenseCall& call, const Tree& tree) {
+  (call.kind == Dense::gather ? gather_up : scatter_down)(schedule, call, tree);
 }
 
 /// A leader needs the sizes of its members' blocks.
-std::vector<Want> members_sizes(Rank rank, Rank root, const Layout& layout, bool sent) {
+template <bool sent>
+std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, const DenseSettings&) {
   std::vector<Want> wants;
   const Rank region = layout.region(rank);
   if (rank == root || rank != leader_of(layout, region, root)) return wants;
@@ -91,40 +92,60 @@ std::vector<Want> members_sizes(Rank rank, Rank root, const Layout& layout, bool
   return wants;
 }
 
+/// To the root, or from it, of the nodes that it is not on.
+DenseCost from_elsewhere(const Shape& s, double messages) {
+  const double bytes = (s.ranks - s.home) * s.bytes;
+  DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, messages, bytes, 1);
+  cost.all.network_messages = messages;
+  cost.all.network_bytes = bytes;
+  return cost;
+}
+
 }  // namespace
 
-namespace gather {
-
 void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  gather_up(schedule, call, flat(everyone(layout, call.rank), call.root));
+  along(schedule, call, flat(everyone(layout, call.rank), call.root));
 }
+
+DenseCost direct_cost(const Shape& s) {
+  return one_way(add(inside(s, 1, s.home - 1, (s.home - 1) * s.bytes, 0, 1), from_elsewhere(s, s.ranks - s.home)));
+}
+
 void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  gather_up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
+  along(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
 }
+
+DenseCost binomial_cost(const Shape& s) {
+  DenseCost cost = one_way(count_tree(s.layout, s.facts.root, s.bytes, true));
+  cost.node_rounds = rounds(s.members);
+  cost.network_rounds = rounds(s.ranks) - cost.node_rounds;
+  cost.combined_bytes = s.ranks / 2 * s.bytes;
+  // Who passes on what it got puts its own before that.
+  const double leaves = s.ranks > 1 ? std::ceil(s.ranks / 2) : 0;
+  cost.all.combined_bytes = (blocks_sent(s.layout.ranks()) - leaves) * s.bytes;
+  cost.all.node_waits /= 2;  // every second rank passes on what it waits for
+  cost.all.network_waits /= 2;
+  return cost;
+}
+
 void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  gather_up(schedule, call, tree_over_nodes(call, layout));
-}
-std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, const DenseSettings&) {
-  return members_sizes(rank, root, layout, true);
+  along(schedule, call, over_regions(layout, call.root, call.rank, flat, flat));
 }
 
-}  // namespace gather
-
-namespace scatter {
-
-void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  scatter_down(schedule, call, flat(everyone(layout, call.rank), call.root));
-}
-void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  scatter_down(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
-}
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  scatter_down(schedule, call, tree_over_nodes(call, layout));
-}
-std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, const DenseSettings&) {
-  return members_sizes(rank, root, layout, false);
+DenseCost node_aware_cost(const Shape& s) {
+  return one_way(add(with_leaders(s), from_elsewhere(s, s.nodes - 1)));
 }
 
-}  // namespace scatter
+std::vector<DenseRule> rules() {
+  std::vector<DenseRule> all;
+  for (const Dense kind : {Dense::gather, Dense::scatter}) {
+    all.push_back({kind, "direct", "each rank with the root", cited::mpich, DenseTraits{}, direct, direct_cost});
+    all.push_back({kind, "binomial", "along a binomial tree", cited::mpich,
+                   DenseTraits{.equal_only = true, .relays = true}, binomial, binomial_cost});
+    all.push_back({kind, "node_aware", "one message a node", cited::all_to_all, relays, node_aware, node_aware_cost,
+                   kind == Dense::gather ? want_node_aware<true> : want_node_aware<false>});
+  }
+  return all;
+}
 
-}  // namespace laneway::dense
+}  // namespace laneway::dense::gather

@@ -7,7 +7,7 @@
 // nodes whose sum a node has by the ranks of a node and 1, because each rank exchanges with another node. Nodes beyond
 // the largest product of such steps leave their sum to one of the others first: no operand is ever made up.
 
-namespace laneway::dense::allreduce {
+namespace laneway::dense::locality_aware_allreduce {
 
 namespace {
 
@@ -129,4 +129,32 @@ void locality_aware(Schedule& schedule, const DenseCall& call, const Layout& lay
   Radix(schedule, call, layout).write(settings);
 }
 
-}  // namespace laneway::dense::allreduce
+DenseCost locality_aware_cost(const Shape& s) {
+  const double least = s.layout.smallest();
+  DenseCost cost = up_and_down(s, s.is_short(), segments(s, s.bytes));
+  const auto step = [&](double radix) {
+    const double met = radix - 2;  // members that the leader sends to, and hears from
+    if (met > 0) cost = add(cost, inside(s, 2, 2 * met, 2 * met * s.bytes, 0, s.nodes));
+    // Leaders combine in the order of nodes. All but the first put what comes in another place before.
+    const double copied = radix - 1 + 2 * (1 - 1 / radix);
+    DenseCost between = across(s, 1, 1, s.bytes, radix - 1, copied * s.bytes);
+    between.all.combined_bytes = s.nodes * copied * s.bytes;
+    cost = add(cost, between);
+  };
+  double core = 1;
+  for (; core * (least + 1) <= s.nodes; core *= least + 1) step(least + 1);
+  const double rest = std::floor(s.nodes / core);
+  if (rest > 1) step(rest);
+  if (core * rest < s.nodes) cost = add(cost, across(s, 2, 2, s.bytes, 1, s.bytes));
+  return cost;
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::allreduce, "locality_aware", "each step has as many partners as a node has ranks",
+       "A. Bienz, L. Olson, W. Gropp: Node-aware improvements to allreduce, ExaMPI 2019", relays, locality_aware,
+       locality_aware_cost},
+  };
+}
+
+}  // namespace laneway::dense::locality_aware_allreduce

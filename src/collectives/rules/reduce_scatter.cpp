@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "collectives/rules/rules.hpp"
@@ -45,11 +44,27 @@ Copy copy_of_vector(Schedule& schedule, const DenseCall& call, const Layout& lay
   return copy;
 }
 
+/// Of an allreduce, on a copy of the vector.
+DenseCost half_of(const DenseCost& whole, const Shape& s) {
+  DenseCost cost = times(whole, 0.5);
+  cost.combined_bytes = 2 * s.bytes;
+  cost.all.combined_bytes = cost.combined_bytes * s.ranks;
+  return cost;
+}
+
 }  // namespace
 
 void pairwise(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   combine_in_order(
       schedule, call, layout, [&](Rank rank) { return input(call, rank); }, output(call, 0));
+}
+
+DenseCost pairwise_cost(const Shape& s) {
+  const double part = s.bytes / s.ranks;
+  DenseCost cost = add(inside(s, 1, s.members - 1, (s.members - 1) * part, s.bytes),
+                       across(s, s.nodes > 1 ? 1 : 0, s.outside, s.outside * part, s.members));
+  count_pairs(cost, s, part);
+  return cost;
 }
 
 void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
@@ -58,10 +73,18 @@ void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const
   schedule.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
 }
 
+DenseCost ring_cost(const Shape& s) {
+  return half_of(allreduce::ring_cost(s), s);
+}
+
 void recursive_halving(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Copy copy = copy_of_vector(schedule, call, layout);
   reduce_scatter_halving(schedule, everyone(layout, call.rank), copy.data, copy.cuts, call.combination);
   schedule.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
+}
+
+DenseCost recursive_halving_cost(const Shape& s) {
+  return half_of(allreduce::rabenseifner_cost(s), s);
 }
 
 /// The transpose of allgather's multi_lane: the members of a node combine what they have for a rank elsewhere at the
@@ -114,6 +137,26 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
   schedule.move(mine, result);
   for (const Segment& operand : arrived) schedule.combine(operand, result, how);
   schedule.move(result, output(call, 0));
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  const double part = s.bytes / s.ranks;
+  DenseCost near = inside(s, 1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, s.bytes);
+  near.all.node_messages = 2 * s.inside_pairs;
+  near.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  return add(near, across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::reduce_scatter, "pairwise", "each part goes to its rank, which combines in the order of ranks",
+       cited::mpich, DenseTraits{.in_order = true}, pairwise, pairwise_cost},
+      {Dense::reduce_scatter, "ring", "the transpose of that of allgather", cited::mpich, relays, ring, ring_cost},
+      {Dense::reduce_scatter, "recursive_halving", "in log2 rounds of half as much each", cited::mpich, relays,
+       recursive_halving, recursive_halving_cost},
+      {Dense::reduce_scatter, "node_aware", "the transpose of multi_lane of allgather", cited::multi_lane, relays,
+       node_aware, node_aware_cost},
+  };
 }
 
 }  // namespace reduce_scatter

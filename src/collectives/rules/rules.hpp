@@ -2,58 +2,47 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
-#include "collectives/groups.hpp"
+#include "collectives/cost_parts.hpp"
 #include "collectives/rules.hpp"
 
-/// What the registry's rows name, by kind. All are pure functions of (rank, layout, call).
+/// What files of rules share.
 namespace laneway::dense {
 
-using Write = void(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings);
-using Wants = std::vector<Want>(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings);
+inline constexpr DenseTraits relays{.relays = true};
 
+/// Sources that several rules have.
+namespace cited {
+inline constexpr std::string_view all_to_all =
+    "A. Bienz and others: all-to-all for many-core nodes (talk), Algorithms 1 to 5; node-aware forms after these";
+inline constexpr std::string_view multi_lane =
+    "J. L. Traeff, S. Hunold: Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER 2020";
+inline constexpr std::string_view mpich =
+    "R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in MPICH, 2005";
+inline constexpr std::string_view bruck_1997 =
+    "J. Bruck and others: Efficient algorithms for all-to-all communications in multiport message-passing systems, "
+    "1997";
+inline constexpr std::string_view canonical = "operands in the order of ranks, as in MPI 4.1, 6.9.1";
+}  // namespace cited
+
+// Costs of rules that move as much as others, or the half.
+using Cost = DenseCost(const Shape& shape);
 namespace alltoall {
-Write nonblocking, pairwise, bruck, hierarchical, multi_leader, node_aware, locality_aware, multi_leader_locality;
-Wants want_hierarchical, want_multi_leader, want_node_aware, want_locality_aware, want_multi_leader_locality;
-}  // namespace alltoall
-
-namespace allgather {
-Write direct, ring, bruck, node_aware, multi_lane;
+Cost nonblocking_cost;
 }
-
 namespace gather {
-Write direct, binomial, node_aware;
-Wants want_node_aware;
-}  // namespace gather
-
-namespace scatter {
-Write direct, binomial, node_aware;
-Wants want_node_aware;
-}  // namespace scatter
-
+Cost direct_cost;
+}
 namespace bcast {
-Write binomial, node_aware, chain, multi_lane;
+Cost binomial_cost, node_aware_cost, chain_cost, multi_lane_cost;
 }
-
 namespace reduction {
-Write direct, binomial, node_aware, chain, multi_lane, ordered;
+Cost ordered_cost;
 }
-
 namespace allreduce {
-Write recursive_doubling, ring, rabenseifner, node_aware, multi_lane, locality_aware, ordered;
-}
-
-namespace reduce_scatter {
-Write pairwise, ring, recursive_halving, node_aware;
-}
-
-namespace scan {
-Write recursive_doubling, linear, node_aware;
-}
-
-namespace barrier {
-Write dissemination, node_aware;
+Cost ring_cost, rabenseifner_cost;
 }
 
 /// Of alltoall: what this rank sends. In place that is copied first, because it lies where data arrives.

@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "collectives/rules/rules.hpp"
 
 namespace laneway::dense::scan {
@@ -43,6 +41,11 @@ Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& gro
 
 void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   scan_members(schedule, call, everyone(layout, call.rank), false);
+}
+
+DenseCost recursive_doubling_cost(const Shape& s) {
+  return along_ways(count_steps(s.layout, rounds(s.ranks), false, each_round(s.bytes), rounds(s.ranks) * s.bytes),
+                    s.layout);
 }
 
 /// From rank to rank, in canonical order.
@@ -95,6 +98,39 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
     schedule.move(before, result);
   else
     schedule.combine(before, result, schedule.combination(call.combination));
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  const double near = rounds(s.members);
+  const double far = rounds(s.nodes);
+  DenseCost inner = inside(s, 2 * near, 2 * near, 2 * near * s.bytes, (near + 1) * s.bytes);
+  DenseCost outer = across(s, far, far, far * s.bytes, 1, far * s.bytes);
+  const auto messages = [](Rank ranks) {  // of a scan
+    double all = 0;
+    for (Rank distance = 1; distance < ranks; distance *= 2) all += ranks - distance;
+    return all;
+  };
+  // Down the trees of all nodes but the first, of which no leader gets.
+  inner.all.node_messages = s.ranks - s.home - (s.nodes - 1);
+  for (const Layout::Run& run : s.layout.runs()) inner.all.node_messages += run.regions * messages(run.size);
+  inner.all.node_bytes = inner.all.node_messages * s.bytes;
+  outer.all.network_messages = messages(s.layout.regions());
+  outer.all.network_bytes = outer.all.network_messages * s.bytes;
+  return add(inner, outer);
+}
+
+std::vector<DenseRule> rules() {
+  constexpr std::string_view hillis = "W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986";
+  std::vector<DenseRule> all;
+  for (const Dense kind : {Dense::scan, Dense::exscan}) {
+    all.push_back(
+        {kind, "recursive_doubling", "in log2 rounds", hillis, relays, recursive_doubling, recursive_doubling_cost});
+    all.push_back({kind, "linear", "from rank to rank, in segments", cited::canonical,
+                   DenseTraits{.in_order = true, .relays = true}, linear, reduction::ordered_cost});
+    all.push_back({kind, "node_aware", "inside of nodes, between them, and back", cited::all_to_all, relays, node_aware,
+                   node_aware_cost});
+  }
+  return all;
 }
 
 }  // namespace laneway::dense::scan

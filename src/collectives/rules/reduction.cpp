@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "collectives/rules/rules.hpp"
 
 // The transposes of bcast's rules: the same trees upwards, with sums instead of copies.
@@ -21,6 +19,12 @@ void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_
 
 void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   up(schedule, call, flat(everyone(layout, call.rank), call.root), 0, settings);
+}
+
+DenseCost direct_cost(const Shape& s) {
+  DenseCost cost = gather::direct_cost(s);
+  cost.combined_bytes = cost.all.combined_bytes = s.ranks * s.bytes;
+  return cost;
 }
 
 void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
@@ -87,6 +91,33 @@ void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, co
       schedule.send(call.root, {piece});
     if (call.rank == call.root && call.root != last) schedule.receive(last, {part(output(call, 0), cuts, s)});
   }
+}
+
+DenseCost ordered_cost(const Shape& s) {
+  DenseCost cost;
+  if (s.nodes > 1) cost = add(cost, pipeline(s, 1, 1, s.nodes - 1, true));
+  if (s.members > 1) cost = add(cost, pipeline(s, 1, 1, (s.members - 1) * s.nodes, false));
+  const Rank last = s.layout.ranks() - 1;  // which has the result of a reduction
+  if (s.facts.kind != Dense::reduce || s.facts.root == last) return cost;
+  const bool crosses = s.layout.region(s.facts.root) != s.layout.region(last);
+  (crosses ? cost.all.network_messages : cost.all.node_messages) += segments(s, s.bytes);
+  (crosses ? cost.all.network_bytes : cost.all.node_bytes) += s.bytes;
+  return cost;
+}
+
+std::vector<DenseRule> rules() {
+  return {
+      {Dense::reduce, "direct", "each rank with the root", cited::mpich, DenseTraits{}, direct, direct_cost},
+      {Dense::reduce, "binomial", "the transpose of that of bcast", cited::mpich, relays, binomial,
+       bcast::binomial_cost},
+      {Dense::reduce, "node_aware", "the transpose of that of bcast", cited::all_to_all, relays, node_aware,
+       bcast::node_aware_cost},
+      {Dense::reduce, "chain", "the transpose of that of bcast", cited::mpich, relays, chain, bcast::chain_cost},
+      {Dense::reduce, "multi_lane", "the transpose of that of bcast", cited::multi_lane, relays, multi_lane,
+       bcast::multi_lane_cost},
+      {Dense::reduce, "ordered", "from rank to rank in their order, in segments", cited::canonical,
+       DenseTraits{.in_order = true, .relays = true}, ordered, ordered_cost},
+  };
 }
 
 }  // namespace laneway::dense::reduction
