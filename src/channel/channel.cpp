@@ -92,12 +92,12 @@ Channel::~Channel() {
     if (memory_) memory_->close(options_.is_sender);
     if (messages_ && options_.is_sender) progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
     if (messages_) messages_->leave_buffer();
-    PairComm::Left left{.first_tag = tags_.first_tag, .tags = tags_.tags, .kept = nullptr};
+    std::shared_ptr<void> kept;
     if (messages_)
-      left.kept = std::move(messages_);
+      kept = std::move(messages_);
     else if (!options_.is_sender)
-      left.kept = std::move(mapping_);
-    pairs_->close(options_.peer, mine_, std::move(left));
+      kept = std::move(mapping_);
+    pairs_->close(options_.peer, mine_, std::move(kept));
   } catch (...) {
     // Nobody can be told.
   }

@@ -157,13 +157,13 @@ void PairComm::advance() {
   Hello hello;
   for (int from = receive(hello_tag, hello); from != MPI_PROC_NULL; from = receive(hello_tag, hello)) {
     Heard* const heard = heard_for(Key(from, opposite(hello.role), hello.tag, hello.number));
-    if (heard != nullptr && !heard->left) heard->hello = hello;
+    if (heard != nullptr && !heard->is_left) heard->hello = hello;
   }
   SentAnswer sent{};
   for (int from = receive(answer_tag, sent); from != MPI_PROC_NULL; from = receive(answer_tag, sent))
     on_answer(Key(from, opposite(sent.role), sent.tag, sent.number), sent.answer);
   for (const Key& key : left_) {
-    const Left& left = *heard_.at(key).left;
+    const Heard& left = heard_.at(key);
     drain(std::get<0>(key), left.first_tag, left.tags);
   }
   send_all();
@@ -179,24 +179,24 @@ PairComm::Heard* PairComm::heard_for(const Key& key) {
   return &heard_[key];
 }
 
+/// An end that has taken what is said need not remember it for when it is freed.
 void PairComm::on_answer(const Key& key, const Answer& answer) {
   Heard* const heard = heard_for(key);
   if (heard == nullptr) return;
-  if (!heard->left) return heard->answers.push_back(answer);
-  Left& left = *heard->left;
   if (answer.what == Reply::messages) {
-    left.first_tag = answer.first_tag;
-    left.tags = answer.tags;
-    left_.insert(key);
+    heard->first_tag = answer.first_tag;
+    heard->tags = answer.tags;
   }
-  if (answer.what == Reply::closed) left.other_has_closed = true;
-  if (!finish_if_over(key, left, answer.what)) return;
+  if (answer.what == Reply::closed) heard->other_has_closed = true;
+  if (!heard->is_left) return heard->answers.push_back(answer);
+  if (answer.what == Reply::messages) left_.insert(key);
+  if (!finish_if_over(key, *heard, answer.what)) return;
   left_.erase(key);
   heard_.erase(key);
 }
 
 /// Of a freed end: whether the other will send it nothing more, and has sent it nothing that it would not get.
-bool PairComm::finish_if_over(const Key& key, Left& left, Reply said) {
+bool PairComm::finish_if_over(const Key& key, Heard& left, Reply said) {
   const auto& [peer, role, tag, number] = key;
   const bool sends = is_sender(role);
   if (sends ? said != Reply::done : !left.other_has_closed) return false;
@@ -222,19 +222,13 @@ void PairComm::drain(Rank peer, int first, int count) {
     }
 }
 
-void PairComm::close(Rank peer, const Hello& mine, Left left) {
+void PairComm::close(Rank peer, const Hello& mine, std::shared_ptr<void> kept) {
   const std::lock_guard turn(lock_);
   if (ready()) advance();
   const Key key(peer, mine.role, mine.tag, mine.number);
   open_ends_.fetch_sub(1, std::memory_order_relaxed);
-  Heard& heard = heard_[key];
-  for (const Answer& answer : heard.answers) {
-    if (answer.what == Reply::messages) {
-      left.first_tag = answer.first_tag;
-      left.tags = answer.tags;
-    }
-    if (answer.what == Reply::closed) left.other_has_closed = true;
-  }
+  Heard& left = heard_[key];
+  left.kept = std::move(kept);
   const bool sends = is_sender(mine.role);
   const bool is_over = sends ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
   if (sends || !is_over) say(peer, mine, {.what = Reply::closed});
@@ -242,9 +236,9 @@ void PairComm::close(Rank peer, const Hello& mine, Left left) {
     heard_.erase(key);
   } else {
     if (!sends && left.first_tag >= 0 && !left.kept) left_.insert(key);
-    heard.hello.reset();
-    heard.answers.clear();
-    heard.left = std::move(left);
+    left.hello.reset();
+    left.answers.clear();
+    left.is_left = true;
   }
   if (ready()) advance();
 }
@@ -280,6 +274,9 @@ int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
       const auto [begin, end] = *range;
       if (end - begin < count) continue;
       free.erase(range);
+      Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+      heard.first_tag = begin;
+      heard.tags = static_cast<std::int32_t>(count);
       if (const int rest = begin + static_cast<int>(count); rest < end) free[rest] = end;
       return begin;
     }

@@ -99,16 +99,9 @@ class PairComm final : public Resident {
   /// The first of so many tags for messages to `peer`, which are free again when both ends have been freed. Throws
   /// Error(unsupported) where there are not so many, and tells the other end.
   [[nodiscard]] int take_tags(Rank peer, const Hello& mine, std::int64_t count);
-  /// What an end leaves that is freed: the tags that it has heard of, and what its peer may still use.
-  struct Left {
-    std::int32_t first_tag = -1;
-    std::int32_t tags = 0;
-    bool other_has_closed = false;
-    std::shared_ptr<void> kept;
-  };
   [[noreturn]] static void throw_no_tags(Rank from, Rank to);
-  /// Of an end that is freed. Waits for nobody.
-  void close(Rank peer, const Hello& mine, Left left);
+  /// Of an end that is freed. Waits for nobody. `kept`: what its peer may still use.
+  void close(Rank peer, const Hello& mine, std::shared_ptr<void> kept);
 
   /// The tag of what `peer` says about a message of this tag. The other rank has tags of its own for its messages.
   [[nodiscard]] int tag_back(int tag) const { return tag + last_tag(); }
@@ -143,7 +136,11 @@ class PairComm final : public Resident {
   struct Heard {
     std::optional<Hello> hello;
     std::deque<Answer> answers;
-    std::optional<Left> left;  ///< of an end that has been freed
+    std::int32_t first_tag = -1;  ///< of its messages
+    std::int32_t tags = 0;
+    bool other_has_closed = false;
+    bool is_left = false;  ///< it has been freed
+    std::shared_ptr<void> kept = {};
   };
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
   void say(Rank peer, const Hello& mine, const Answer& answer);
@@ -151,7 +148,7 @@ class PairComm final : public Resident {
   void send_all();
   [[nodiscard]] Heard* heard_for(const Key& key);
   void on_answer(const Key& key, const Answer& answer);
-  [[nodiscard]] bool finish_if_over(const Key& key, Left& left, Reply said);
+  [[nodiscard]] bool finish_if_over(const Key& key, Heard& left, Reply said);
   void drain(Rank peer, int first, int count);
   void give_back(Rank peer, int first, int count);
   [[nodiscard]] int last_tag() const { return private_.largest_tag() / 2; }

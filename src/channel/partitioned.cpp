@@ -86,7 +86,7 @@ Partitioned::~Partitioned() {
   exchange_.reset();
   whole_.reset();
   try {
-    pairs_->close(arguments_.peer, mine_, {.first_tag = tags_.first_tag, .tags = tags_.tags, .kept = nullptr});
+    pairs_->close(arguments_.peer, mine_, nullptr);
   } catch (...) {
     // Nobody can be told.
   }

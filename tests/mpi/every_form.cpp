@@ -66,6 +66,7 @@ Freed make_channel(MPI_Comm comm, bool use, const Hints& hints, bool own_buffer,
     EXPECT_EQ(static_cast<unsigned char*>(data)[bytes - 1], ring.previous + 1);
     EXPECT_MPI(LNW_Channel_release(receive, 0));
     EXPECT_MPI(LNW_Channel_flush(send));
+    PMPI_Barrier(comm);  // to flush is an error when the other end is freed
   }
   return [send, receive, buffer]() mutable {
     EXPECT_MPI(LNW_Channel_free(&send));
@@ -222,6 +223,19 @@ void run_query(MPI_Comm comm, bool) {
   EXPECT_MPI(LNW_Arrivals_free(&answers));
 }
 
+/// All that the library has of one goes with it.
+void run_communicator(MPI_Comm comm, bool use) {
+  MPI_Comm own = MPI_COMM_NULL;
+  PMPI_Comm_dup(comm, &own);
+  EXPECT_MPI(LNW_Comm_prepare(own));
+  if (use) {
+    int one = 1, sum = 0;
+    EXPECT_MPI(LNW_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, own));
+    EXPECT_EQ(sum, Ring(comm).size);
+  }
+  PMPI_Comm_free(&own);
+}
+
 Comm ring_graph(MPI_Comm comm) {
   const Ring ring(comm);
   MPI_Comm graph = MPI_COMM_NULL;
@@ -234,10 +248,8 @@ Comm ring_graph(MPI_Comm comm) {
 enum class Call { blocking, nonblocking, persistent };
 
 ObjectForm neighbor_form(Op op, Call call, bool large) {
-  const std::string name = "neighbor " + std::to_string(static_cast<int>(op)) + " " +
-                           std::array{"blocking", "nonblocking", "persistent"}[static_cast<std::size_t>(call)] +
-                           (large ? " large" : "");
-  return {name,
+  const std::string called = std::array{"blocking", "nonblocking", "persistent"}[static_cast<std::size_t>(call)];
+  return {"neighbor " + std::to_string(static_cast<int>(op)) + " " + called + (large ? " large" : ""),
           [op, call, large](MPI_Comm comm, bool use) {
             const Comm graph = ring_graph(comm);
             Exchange one(op, graph.get(), 7, false);
@@ -259,7 +271,7 @@ ObjectForm neighbor_form(Op op, Call call, bool large) {
             }
             EXPECT_TRUE(one.arrived());
           },
-          nullptr};
+          nullptr, "neighbor " + called};
 }
 
 ObjectForm dense_form(const std::string& operation, Way way) {
@@ -272,7 +284,7 @@ ObjectForm dense_form(const std::string& operation, Way way) {
             dense.seed = 5;
             EXPECT_EQ(dense.run(way), dense.run(Way::mpi));
           },
-          nullptr};
+          nullptr, std::string("dense ") + name(way)};
 }
 
 /// By MPI's own operation, and in windows, whose objects take all ranks to be freed.
@@ -322,6 +334,7 @@ std::vector<ObjectForm> make_forms() {
   for (const char* const rule : {"alltoall:mpi", "alltoall:rma_fence", "alltoall:rma_lock", "alltoall:pairwise"})
     forms.push_back(form(rule, [rule](MPI_Comm c, bool use) { return make_dense(c, use, rule); }));
   forms.push_back({"bag", run_bag, nullptr});
+  forms.push_back({"communicator", run_communicator, nullptr});
   forms.push_back({"query", run_query, nullptr});
   for (const char* const find : {"auto", "nbx", "rma"})
     for (const bool blocking : {true, false})

@@ -20,6 +20,8 @@ struct ObjectForm {
   /// Of what is freed locally, so that ranks may free two of them in opposite orders: makes and uses it, and returns
   /// what frees it. Null of all else.
   std::function<std::function<void()>(MPI_Comm comm)> make;
+  /// Of forms that share their objects: these take turns where one object is made very often. Empty: the name.
+  std::string family = {};
 };
 
 /// LANEWAY_TEST_FORMS=text: those whose names have it; with a minus before it: those whose names have it not.

@@ -1,9 +1,9 @@
 #include "mpi_ledger.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -34,7 +34,7 @@ struct Pending {
 
 struct State {
   std::recursive_mutex mutex;
-  std::deque<Book> books;
+  std::list<Book> books;
   std::map<MPI_Comm, Book*> open;
   std::map<std::uint64_t, int> numbers;
   std::map<MPI_Request, Pending> pending;
@@ -226,6 +226,13 @@ std::vector<std::string> Ledger::unreceived() {
   return found;
 }
 
+void Ledger::forget_freed() {
+  const Lock lock(state().mutex);
+  for (auto& [request, pending] : state().pending)
+    if (pending.book != nullptr && pending.book->is_freed) return;
+  state().books.remove_if([](const Book& book) { return book.is_freed; });
+}
+
 std::int64_t Ledger::freed() {
   const Lock lock(state().mutex);
   return state().freed;
@@ -233,7 +240,11 @@ std::int64_t Ledger::freed() {
 
 void Ledger::give_to_user(MPI_Comm made) {
   const Lock lock(state().mutex);
-  if (state().open.erase(made) > 0) --state().made["communicators"];
+  const auto found = state().open.find(made);
+  if (found == state().open.end()) return;
+  state().books.remove_if([&](const Book& book) { return &book == found->second; });
+  state().open.erase(found);
+  --state().made["communicators"];
 }
 
 void Ledger::let_frees_synchronise(bool synchronise) {

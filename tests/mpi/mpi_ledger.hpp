@@ -28,6 +28,8 @@ class Ledger {
   /// Of each communicator that all its ranks have freed: whether as many messages were received as sent. Collective
   /// over MPI_COMM_WORLD.
   [[nodiscard]] static std::vector<std::string> unreceived();
+  /// Drops the accounts of those, so that the account itself does not grow.
+  static void forget_freed();
   /// How many communicators the library has freed on this rank.
   [[nodiscard]] static std::int64_t freed();
 
