@@ -85,15 +85,11 @@ HeldOperator::~HeldOperator() {
 
 HeldType::HeldType(MPI_Datatype type) : type_(type) {
   if (type == MPI_DATATYPE_NULL || is_predefined(type)) return;
-  check_mpi(MPI_Type_dup(type, &copy_), "MPI_Type_dup");
+  check_mpi(MPI_Type_dup(type, copy_.place()), "MPI_Type_dup");
   if (simulated)
-    type_ = copy_;  // which has no attributes of datatypes
+    type_ = copy_.get();  // which has no attributes of datatypes
   else
     life_ = life_of(type);
-}
-
-HeldType::~HeldType() {
-  if (copy_ != MPI_DATATYPE_NULL && !mpi_is_finalized()) MPI_Type_free(&copy_);
 }
 
 #ifndef LANEWAY_SIMULATED

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "mpi/made_type.hpp"
+
 namespace laneway {
 
 /// An operator that is used after the call that names it. MPI lets a program free its own meanwhile: the library stands
@@ -28,15 +30,17 @@ class HeldOperator {
 class HeldType {
  public:
   explicit HeldType(MPI_Datatype type);
-  ~HeldType();
+  ~HeldType() = default;
   HeldType(const HeldType&) = delete;
   HeldType& operator=(const HeldType&) = delete;
 
-  [[nodiscard]] MPI_Datatype get() const { return copy_ != MPI_DATATYPE_NULL && life_.expired() ? copy_ : type_; }
+  [[nodiscard]] MPI_Datatype get() const {
+    return copy_.get() != MPI_DATATYPE_NULL && life_.expired() ? copy_.get() : type_;
+  }
 
  private:
   MPI_Datatype type_;
-  MPI_Datatype copy_ = MPI_DATATYPE_NULL;  // null: of a predefined one
+  MadeType copy_;  // null: of a predefined one
   std::weak_ptr<const void> life_;
 };
 

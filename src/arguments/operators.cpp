@@ -15,6 +15,7 @@
 #include "arguments/operations.hpp"
 #include "core/error.hpp"
 #include "mpi/check.hpp"
+#include "mpi/made_type.hpp"
 
 namespace laneway {
 
@@ -224,14 +225,14 @@ MPI_Datatype type_of_predefined(const OperatorRow& row, const std::vector<Named>
 class WithoutGaps {
  public:
   WithoutGaps(const Call& call, MPI_Datatype pair, const Topology& topology) : call_(call) {
-    check_mpi(MPI_Type_contiguous(static_cast<int>(extent_of(pair)), MPI_BYTE, &bytes_), "MPI_Type_contiguous");
-    types_.assign(static_cast<std::size_t>(std::max(topology.indegree, topology.outdegree)) + 1, bytes_);
+    check_mpi(MPI_Type_contiguous(static_cast<int>(extent_of(pair)), MPI_BYTE, bytes_.place()), "MPI_Type_contiguous");
+    types_.assign(static_cast<std::size_t>(std::max(topology.indegree, topology.outdegree)) + 1, bytes_.get());
     for (SideArguments* side : {&call_.send, &call_.receive}) {
-      side->type = bytes_;
+      side->type = bytes_.get();
       side->types = types_.data();
     }
   }
-  ~WithoutGaps() { MPI_Type_free(&bytes_); }
+  ~WithoutGaps() = default;
   WithoutGaps(const WithoutGaps&) = delete;
   WithoutGaps& operator=(const WithoutGaps&) = delete;
 
@@ -239,7 +240,7 @@ class WithoutGaps {
 
  private:
   Call call_;
-  MPI_Datatype bytes_ = MPI_DATATYPE_NULL;
+  MadeType bytes_;
   std::vector<MPI_Datatype> types_;
 };
 

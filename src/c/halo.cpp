@@ -12,6 +12,7 @@
 
 #include "c/operation.hpp"
 #include "mpi/check.hpp"
+#include "mpi/made_type.hpp"
 
 using namespace laneway;
 
@@ -97,34 +98,29 @@ class FieldTypes {
       : counts_(lists.ranks.size(), 1), displacements_(lists.ranks.size(), 0) {
     MPI_Count begin = 0;
     for (const MPI_Count count : lists.counts) {
+      std::vector<MadeType> made;
       std::vector<MPI_Datatype> parts;
       std::vector<MPI_Aint> places;
       for (int field = 0; field < fields; ++field) {
-        parts.push_back(elements_of(lists.elements.data() + begin, count, types[field]));
+        parts.push_back(made.emplace_back(elements_of(lists.elements.data() + begin, count, types[field])).get());
         places.push_back(MPI_Aint(static_cast<const char*>(arrays[field]) - static_cast<const char*>(arrays[0])));
       }
       const std::vector<int> ones(parts.size(), 1);
-      MPI_Datatype& all = types_.emplace_back(MPI_DATATYPE_NULL);
-      const int code = MPI_Type_create_struct(fields, ones.data(), places.data(), parts.data(), &all);
-      for (MPI_Datatype& part : parts) MPI_Type_free(&part);
-      check_mpi(code, "MPI_Type_create_struct");
-      check_mpi(MPI_Type_commit(&all), "MPI_Type_commit");
+      MadeType& all = made_.emplace_back();
+      check_mpi(MPI_Type_create_struct(fields, ones.data(), places.data(), parts.data(), all.place()),
+                "MPI_Type_create_struct");
+      check_mpi(MPI_Type_commit(all.place()), "MPI_Type_commit");
+      types_.push_back(all.get());
       begin += count;
     }
   }
-  ~FieldTypes() {
-    for (MPI_Datatype& type : types_)
-      if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
-  }
-  FieldTypes(const FieldTypes&) = delete;
-  FieldTypes& operator=(const FieldTypes&) = delete;
 
   [[nodiscard]] SideArguments side() const {
     return {.counts = counts_.data(), .displacements = displacements_.data(), .types = types_.data()};
   }
 
  private:
-  static MPI_Datatype elements_of(const MPI_Count* indices, MPI_Count count, MPI_Datatype type) {
+  static MadeType elements_of(const MPI_Count* indices, MPI_Count count, MPI_Datatype type) {
     MPI_Aint lower = 0, extent = 0;
     check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
     std::vector<int> lengths;
@@ -138,15 +134,17 @@ class FieldTypes {
       places.push_back(static_cast<MPI_Aint>(indices[i]) * extent);
     }
     require(lengths.size() <= INT_MAX, ErrorKind::unsupported, "more than 2^31 blocks for one neighbor");
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), type, &made),
-              "MPI_Type_create_hindexed");
+    MadeType made;
+    check_mpi(
+        MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), type, made.place()),
+        "MPI_Type_create_hindexed");
     return made;
   }
 
   std::vector<MPI_Count> counts_;
   std::vector<MPI_Aint> displacements_;
   std::vector<MPI_Datatype> types_;
+  std::vector<MadeType> made_;
 };
 
 /// Where a rank has no elements, its arrays need not be any.

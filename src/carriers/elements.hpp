@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "carriers/transport.hpp"
+#include "mpi/made_type.hpp"
 
 namespace laneway {
 
@@ -24,7 +25,7 @@ struct Elements {
 class MessageElements {
  public:
   MessageElements() = default;
-  ~MessageElements();
+  ~MessageElements() = default;
   MessageElements(const MessageElements&) = delete;
   MessageElements& operator=(const MessageElements&) = delete;
 
@@ -39,7 +40,7 @@ class MessageElements {
  private:
   std::vector<Elements> sends_;
   std::vector<Elements> receives_;
-  std::vector<MPI_Datatype> kept_;
+  std::vector<MadeType> kept_;
 };
 
 }  // namespace laneway

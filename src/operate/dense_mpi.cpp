@@ -32,15 +32,10 @@ int narrowed(std::int64_t value, const char* name, std::int64_t i) {
   return static_cast<int>(value);
 }
 
-MPI_Datatype copy_of(MPI_Datatype type) {
+MPI_Datatype copy_of(MPI_Datatype type, std::vector<MadeType>& made) {
   if (type == MPI_DATATYPE_NULL || is_predefined(type)) return type;
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_dup(type, &copy), "MPI_Type_dup");
-  return copy;
-}
-
-void free_type(MPI_Datatype& type) {
-  if (type != MPI_DATATYPE_NULL && !is_predefined(type)) MPI_Type_free(&type);
+  check_mpi(MPI_Type_dup(type, made.emplace_back().place()), "MPI_Type_dup");
+  return made.back().get();
 }
 
 template <class To>
@@ -78,26 +73,25 @@ void* receive_buffer(const CollectiveCall& call) {
 
 }  // namespace
 
-MPI_Datatype as_one(std::int64_t count, MPI_Datatype type) {
+MadeType as_one(std::int64_t count, MPI_Datatype type) {
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
   constexpr std::int64_t chunk = std::int64_t{1} << 30;
-  MPI_Datatype whole = MPI_DATATYPE_NULL;
-  MPI_Datatype chunks = MPI_DATATYPE_NULL;
-  MPI_Datatype rest = MPI_DATATYPE_NULL;
-  MPI_Datatype both = MPI_DATATYPE_NULL;
-  MPI_Datatype one = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), type, &whole), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole, &chunks), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_contiguous(static_cast<int>(count % chunk), type, &rest), "MPI_Type_contiguous");
+  MadeType whole;
+  MadeType chunks;
+  MadeType rest;
+  MadeType both;
+  MadeType one;
+  check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), type, whole.place()), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole.get(), chunks.place()), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(static_cast<int>(count % chunk), type, rest.place()), "MPI_Type_contiguous");
   const int lengths[] = {1, 1};
   const MPI_Aint places[] = {0, extent * (count - count % chunk)};
-  const MPI_Datatype types[] = {chunks, rest};
-  check_mpi(MPI_Type_create_struct(2, lengths, places, types, &both), "MPI_Type_create_struct");
-  check_mpi(MPI_Type_create_resized(both, lower, extent * count, &one), "MPI_Type_create_resized");
-  check_mpi(MPI_Type_commit(&one), "MPI_Type_commit");
-  for (MPI_Datatype* made : {&whole, &chunks, &rest, &both}) MPI_Type_free(made);
+  const MPI_Datatype types[] = {chunks.get(), rest.get()};
+  check_mpi(MPI_Type_create_struct(2, lengths, places, types, both.place()), "MPI_Type_create_struct");
+  check_mpi(MPI_Type_create_resized(both.get(), lower, extent * count, one.place()), "MPI_Type_create_resized");
+  check_mpi(MPI_Type_commit(one.place()), "MPI_Type_commit");
   return one;
 }
 
@@ -164,14 +158,6 @@ void MpiCall::pack_copies() {
   }
 }
 
-MpiCall::~MpiCall() {
-  if (mpi_is_finalized()) return;
-  for (Owned* side : {&send_, &receive_}) {
-    free_type(side->type);
-    for (MPI_Datatype& type : side->types) free_type(type);
-  }
-}
-
 void MpiCall::fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send) {
   if (is_large_)
     fill_large(given, names, entries, is_send);
@@ -198,7 +184,7 @@ void MpiCall::fill_small(const SideArguments& given, const SideRow& names, int e
     side.count = static_cast<int>(given.count);
   } else if (!reduces(kind_)) {
     side.count = 1;
-    side.type = owned.type = as_one(given.count, given.type);
+    side.type = owned.made.emplace_back(as_one(given.count, given.type)).get();
   } else if (type_map(given.type)->ranges.empty()) {
     side.count = 1;  // as good as any number of nothing
   } else {
@@ -231,13 +217,13 @@ void MpiCall::fill_large(const SideArguments& given, const SideRow&, int entries
 void MpiCall::own_types(const SideArguments& given, int entries, bool is_send) {
   Owned& owned = is_send ? send_ : receive_;
   if (given.types != nullptr) {
-    for (int i = 0; i < entries; ++i) owned.types.push_back(copy_of(given.types[i]));
+    for (int i = 0; i < entries; ++i) owned.types.push_back(copy_of(given.types[i], owned.made));
     (is_send ? small_.send : small_.receive).types = owned.types.data();
     (is_send ? large_.send : large_.receive).types = owned.types.data();
-  } else if (owned.type == MPI_DATATYPE_NULL) {
-    owned.type = copy_of(given.type);
-    (is_send ? small_.send : small_.receive).type = owned.type;
-    (is_send ? large_.send : large_.receive).type = owned.type;
+  } else if (owned.made.empty()) {
+    const MPI_Datatype copy = copy_of(given.type, owned.made);
+    (is_send ? small_.send : small_.receive).type = copy;
+    (is_send ? large_.send : large_.receive).type = copy;
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "arguments/collective.hpp"
 #include "arguments/held.hpp"
+#include "mpi/made_type.hpp"
 #include "operate/packed_call.hpp"
 
 namespace laneway {
@@ -43,8 +44,8 @@ int call_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm);
 int start_mpi(DenseKind kind, const LargeMpiArguments& arguments, MPI_Comm comm, MPI_Request* request);
 #endif
 
-/// `count` elements as one: so many as fit into int at once, and the rest. The caller frees it.
-[[nodiscard]] MPI_Datatype as_one(std::int64_t count, MPI_Datatype type);
+/// `count` elements as one: so many as fit into int at once, and the rest.
+[[nodiscard]] MadeType as_one(std::int64_t count, MPI_Datatype type);
 
 /// What a nonblocking function of MPI's own starts.
 class MpiOperation {
@@ -70,7 +71,7 @@ class MpiCall final : public MpiOperation {
   /// `peers`: entries of arrays that have one for each rank that this one talks to; `is_root`: whether this rank's
   /// arguments for the root mean something. Throws Error(count).
   MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root, Borrows borrows);
-  ~MpiCall() override;
+  ~MpiCall() override = default;
   MpiCall(const MpiCall&) = delete;
   MpiCall& operator=(const MpiCall&) = delete;
 
@@ -90,8 +91,8 @@ class MpiCall final : public MpiOperation {
     std::vector<MPI_Count> large_counts;
     std::vector<MPI_Aint> large_displacements;
     std::vector<MPI_Datatype> types;
-    std::vector<MPI_Datatype> handles;      // of the caller's datatypes
-    MPI_Datatype type = MPI_DATATYPE_NULL;  // made here
+    std::vector<MPI_Datatype> handles;  // of the caller's datatypes
+    std::vector<MadeType> made;
   };
   void fill(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);
   void fill_small(const SideArguments& given, const SideRow& names, int entries, Borrows borrows, bool is_send);

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "mpi/check.hpp"
+#include "mpi/made_type.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/running.hpp"
 #include "operate/host_images.hpp"
@@ -73,21 +74,16 @@ class NeighborCall final : public MpiOperation {
         places[slot] = edges[i].offset;
         counts[slot] = fits && !is_misplaced ? static_cast<int>(edges[i].count) : 1;
         if (is_misplaced)
-          types[slot] = made.emplace_back(type_of_places(edges[i].map->elements(edges[i].count, 0)));
+          types[slot] = made.emplace_back(type_of_places(edges[i].map->elements(edges[i].count, 0))).get();
         else
-          types[slot] = fits ? edges[i].type : made.emplace_back(as_one(edges[i].count, edges[i].type));
+          types[slot] = fits ? edges[i].type : made.emplace_back(as_one(edges[i].count, edges[i].type)).get();
       }
     }
-    ~Side() {
-      for (MPI_Datatype& type : made) MPI_Type_free(&type);
-    }
-    Side(const Side&) = delete;
-    Side& operator=(const Side&) = delete;
 
     std::vector<int> counts;
     std::vector<MPI_Aint> places;
     std::vector<MPI_Datatype> types;
-    std::vector<MPI_Datatype> made;
+    std::vector<MadeType> made;
   };
 
   /// Where MPI must be told of each edge, for the k-th to a rank to match the k-th from there.

@@ -76,12 +76,12 @@ bool is_misplaced(const SideArguments& side, int blocks) {
   return false;
 }
 
-MPI_Datatype bytes_like(MPI_Datatype type) {
+MadeType bytes_like(MPI_Datatype type) {
   int size = 0;
   check_mpi(MPI_Type_size(type, &size), "MPI_Type_size");
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(size, MPI_BYTE, &made), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_commit(&made), "MPI_Type_commit");
+  MadeType made;
+  check_mpi(MPI_Type_contiguous(size, MPI_BYTE, made.place()), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_commit(made.place()), "MPI_Type_commit");
   return made;
 }
 
@@ -91,7 +91,7 @@ bool is_misplaced_by_mpi(MPI_Datatype type) {
   return quirks.misplaces_backward_types && !is_predefined(type) && type_map(type)->goes_backward;
 }
 
-MPI_Datatype type_of_places(const RangeList& places) {
+MadeType type_of_places(const RangeList& places) {
   std::vector<int> lengths;
   std::vector<MPI_Aint> offsets;
   places.for_each([&](const Range& range) {
@@ -101,10 +101,11 @@ MPI_Datatype type_of_places(const RangeList& places) {
       offsets.push_back(range.offset + done);
     }
   });
-  MPI_Datatype made = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE, &made),
+  MadeType made;
+  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE,
+                                     made.place()),
             "MPI_Type_create_hindexed");
-  check_mpi(MPI_Type_commit(&made), "MPI_Type_commit");
+  check_mpi(MPI_Type_commit(made.place()), "MPI_Type_commit");
   return made;
 }
 
@@ -149,19 +150,13 @@ std::unique_ptr<PackedCall> PackedCall::make(const CollectiveCall& call, int pee
   return packed;
 }
 
-PackedCall::~PackedCall() {
-  if (mpi_is_finalized()) return;
-  for (Side* const side : {&send_, &receive_})
-    for (MPI_Datatype& type : side->types) MPI_Type_free(&type);
-}
-
 void PackedCall::describe(Side& side, SideArguments& arguments, const SideRow& names, int blocks) {
   const bool has_types = arguments.types != nullptr;
   std::int64_t end = 0;
   for (int block = 0; block < blocks; ++block) {
     const MPI_Datatype type = type_of(arguments, block);
     const std::int64_t count = count_of(arguments, block);
-    if (has_types || block == 0) side.types.push_back(bytes_like(type));
+    if (has_types || block == 0) side.types.push_back(side.made.emplace_back(bytes_like(type)).get());
     side.displacements.push_back(end);
     if (count <= 0) continue;
     const std::shared_ptr<const TypeMap> map = type_map(type);

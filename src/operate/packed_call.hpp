@@ -8,6 +8,7 @@
 
 #include "arguments/collective.hpp"
 #include "core/ranges.hpp"
+#include "mpi/made_type.hpp"
 
 namespace laneway {
 
@@ -18,8 +19,8 @@ void unpack_bytes(void* to, const std::vector<std::byte>& copy, const RangeList&
 /// Whether the MPI library is known to misplace a datatype's bytes (Quirks::misplaces_backward_types).
 [[nodiscard]] bool is_misplaced_by_mpi(MPI_Datatype type);
 
-/// The same bytes in the same order, named one by one, so that no MPI library misplaces them. The caller frees it.
-[[nodiscard]] MPI_Datatype type_of_places(const RangeList& places);
+/// The same bytes in the same order, named one by one, so that no MPI library misplaces them.
+[[nodiscard]] MadeType type_of_places(const RangeList& places);
 
 /// A call of MPI's own operation on packed copies of this rank's blocks. Counts and sizes of datatypes, by which MPI
 /// libraries choose algorithms, stay what they are on all ranks.
@@ -27,7 +28,7 @@ class PackedCall {
  public:
   /// Null where the MPI library can have the datatypes themselves. `peers` and `is_root` as MpiCall has them.
   static std::unique_ptr<PackedCall> make(const CollectiveCall& call, int peers, bool is_root);
-  ~PackedCall();
+  ~PackedCall() = default;
   PackedCall(const PackedCall&) = delete;
   PackedCall& operator=(const PackedCall&) = delete;
 
@@ -41,7 +42,8 @@ class PackedCall {
     RangeList places;
     std::vector<std::byte> copy;
     std::vector<MPI_Count> displacements;
-    std::vector<MPI_Datatype> types;  // made here
+    std::vector<MPI_Datatype> types;
+    std::vector<MadeType> made;
   };
   explicit PackedCall(const CollectiveCall& call) : call_(call), sendbuf_(call.sendbuf), recvbuf_(call.recvbuf) {}
   static void describe(Side& side, SideArguments& arguments, const SideRow& names, int blocks);

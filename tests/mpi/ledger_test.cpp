@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -119,6 +120,60 @@ TEST_F(LedgerTest, CommunicatorsOfEverOtherRanks) {
     EXPECT_GE(sum, 1);
   }
   EXPECT_LT(Ledger::made().at("communicators"), 300);
+}
+
+/// Of all that a call makes of a user's datatypes, each in turn cannot be made, on all ranks.
+TEST_F(LedgerTest, DatatypesAreFreedWhereALaterOneCannotBeMade) {
+  // Backward, so that Open MPI gets others in their place.
+  MPI_Datatype once = MPI_DATATYPE_NULL, backward = MPI_DATATYPE_NULL;
+  PMPI_Type_create_hvector(3, 1, -8, MPI_INT, &once);
+  PMPI_Type_create_resized(once, -16, 24, &backward);
+  PMPI_Type_commit(&backward);
+  const std::vector<int> ones(static_cast<std::size_t>(size()), 1);
+  std::vector<int> all(ones.size()), places;
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<MPI_Aint> wide_places;
+  for (int i = 0; i < size(); ++i) wide_places.push_back(places.emplace_back(16 + 24 * i));
+  const std::vector<MPI_Datatype> types(ones.size(), backward);
+  const std::vector<std::byte> sent(24 * ones.size());
+  std::vector<std::byte> received(sent.size());
+  const Info own(Hints{{"lnw_collective", "alltoallw:mpi"}});
+  const std::vector<std::function<int(MPI_Comm, LNW_Request*)>> calls = {
+      [&](MPI_Comm comm, LNW_Request* request) {
+        return LNW_Alltoallw_init(sent.data(), ones.data(), places.data(), types.data(), received.data(), ones.data(),
+                                  places.data(), types.data(), comm, own.get(), request);
+      },
+      [&](MPI_Comm comm, LNW_Request* request) {
+        return LNW_Ialltoallw(sent.data(), ones.data(), places.data(), types.data(), received.data(), ones.data(),
+                              places.data(), types.data(), comm, request);
+      },
+      [&](MPI_Comm comm, LNW_Request* request) {
+        return LNW_Ineighbor_alltoallw(sent.data(), ones.data(), wide_places.data(), types.data(), received.data(),
+                                       ones.data(), wide_places.data(), types.data(), comm, request);
+      }};
+  int refused = 0;
+  for (std::size_t c = 0; c < calls.size(); ++c)
+    for (int nth = 1; nth <= 2 * size() + 2; ++nth) {
+      MPI_Comm comm = c == 2 ? MPI_COMM_NULL : duplicate();
+      if (c == 2)
+        PMPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size(), all.data(), MPI_UNWEIGHTED, size(), all.data(),
+                                        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+      PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+      const auto before = Ledger::made();
+      Ledger::refuse_datatype(nth);
+      LNW_Request request = LNW_REQUEST_NULL;
+      const int code = calls[c](comm, &request);
+      Ledger::refuse_datatype(0);
+      refused += code != MPI_SUCCESS ? 1 : 0;
+      if (code == MPI_SUCCESS && c != 0) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      if (code == MPI_SUCCESS && c == 0) EXPECT_MPI(LNW_Request_free(&request));
+      const auto kept = [](const auto& made) { return made.contains("datatypes") ? made.at("datatypes") : 0; };
+      EXPECT_EQ(kept(Ledger::made()), kept(before)) << "call " << c << ", refused " << nth;
+      PMPI_Comm_free(&comm);
+    }
+  EXPECT_GT(refused, 0);
+  PMPI_Type_free(&once);
+  PMPI_Type_free(&backward);
 }
 
 /// Local, and without the other end.

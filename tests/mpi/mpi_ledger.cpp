@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace laneway::test {
@@ -42,6 +43,7 @@ struct State {
   std::vector<std::string> faults;
   std::int64_t freed = 0;
   bool synchronise = false;
+  int until_refused = 0;
 };
 State& state() {
   static State* const one = new State;
@@ -247,6 +249,11 @@ void Ledger::give_to_user(MPI_Comm made) {
   --state().made["communicators"];
 }
 
+void Ledger::refuse_datatype(int nth) {
+  const Lock lock(state().mutex);
+  state().until_refused = nth;
+}
+
 void Ledger::let_frees_synchronise(bool synchronise) {
   state().synchronise = synchronise;
 }
@@ -269,6 +276,11 @@ void free_comm(MPI_Comm comm) {
   state().open.erase(comm);
   --state().made["communicators"];
   ++state().freed;
+}
+
+bool is_refused(std::string_view what, int by) {
+  const Lock lock(state().mutex);
+  return what == "datatypes" && by > 0 && state().until_refused > 0 && --state().until_refused == 0;
 }
 
 void copy(const MPI_Status& from, MPI_Status* to) {
@@ -465,6 +477,7 @@ LEDGER_COLLECTIVE(Ialltoall,
 
 #define LEDGER_COUNT(what, by, name, parameters, arguments) \
   int MPI_##name parameters {                               \
+    if (is_refused(what, by)) return MPI_ERR_NO_MEM;        \
     const int code = PMPI_##name arguments;                 \
     if (code == MPI_SUCCESS) count(what, by);               \
     return code;                                            \

@@ -36,6 +36,9 @@ class Ledger {
   /// `made` is the user's from now on, though the library has made it for the user.
   static void give_to_user(MPI_Comm made);
 
+  /// The `nth` datatype that the library asks for from now on is refused; 0: none is.
+  static void refuse_datatype(int nth);
+
   /// MPI_Comm_free waits for all ranks, as some MPI libraries do.
   static void let_frees_synchronise(bool synchronise);
 };

@@ -17,6 +17,7 @@
 #include "core/mix.hpp"
 #include "core/simulated.hpp"
 #include "mpi/check.hpp"
+#include "mpi/made_type.hpp"
 #include "mpi/quirks.hpp"
 #include "plan/plan.hpp"
 
@@ -39,28 +40,21 @@ class LargeType {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
     check_mpi(MPI_Type_get_extent(element, &lower, &extent), "MPI_Type_get_extent");
-    MPI_Datatype chunk_type = MPI_DATATYPE_NULL;
-    MPI_Datatype chunks = MPI_DATATYPE_NULL;
-    check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), element, &chunk_type), "MPI_Type_contiguous");
-    check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), chunk_type, &chunks), "MPI_Type_contiguous");
+    MadeType whole;
+    MadeType chunks;
+    check_mpi(MPI_Type_contiguous(static_cast<int>(chunk), element, whole.place()), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_contiguous(static_cast<int>(count / chunk), whole.get(), chunks.place()), "MPI_Type_contiguous");
     int lengths[2] = {1, static_cast<int>(count % chunk)};
     MPI_Aint displacements[2] = {0, static_cast<MPI_Aint>(count / chunk * chunk * extent)};
-    MPI_Datatype types[2] = {chunks, element};
-    check_mpi(MPI_Type_create_struct(2, lengths, displacements, types, &type_), "MPI_Type_create_struct");
-    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
-    MPI_Type_free(&chunks);
-    MPI_Type_free(&chunk_type);
+    MPI_Datatype types[2] = {chunks.get(), element};
+    check_mpi(MPI_Type_create_struct(2, lengths, displacements, types, type_.place()), "MPI_Type_create_struct");
+    check_mpi(MPI_Type_commit(type_.place()), "MPI_Type_commit");
   }
-  ~LargeType() {
-    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
-  }
-  LargeType(const LargeType&) = delete;
-  LargeType& operator=(const LargeType&) = delete;
 
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
+  [[nodiscard]] MPI_Datatype get() const { return type_.get(); }
 
  private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  MadeType type_;
 };
 
 /// Messages up to this size leave the sender at once in every MPI library.
@@ -371,11 +365,6 @@ MessageNames P2PTransport::names(Rank own, const std::vector<Rank>& peers) const
   return names;
 }
 
-MessageElements::~MessageElements() {
-  if (kept_.empty() || mpi_is_finalized()) return;
-  for (MPI_Datatype& type : kept_) MPI_Type_free(&type);
-}
-
 void MessageElements::keep_types() {
   if (!kept_.empty()) return;
   std::map<MPI_Datatype, MPI_Datatype> copies;
@@ -384,8 +373,8 @@ void MessageElements::keep_types() {
       if (elements.type == MPI_DATATYPE_NULL) continue;
       MPI_Datatype& copy = copies.try_emplace(elements.type, MPI_DATATYPE_NULL).first->second;
       if (copy == MPI_DATATYPE_NULL) {
-        check_mpi(MPI_Type_dup(elements.type, &copy), "MPI_Type_dup");
-        kept_.push_back(copy);
+        check_mpi(MPI_Type_dup(elements.type, kept_.emplace_back().place()), "MPI_Type_dup");
+        copy = kept_.back().get();
       }
       elements.type = copy;
     }
