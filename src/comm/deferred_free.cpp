@@ -9,7 +9,6 @@
 #include <limits>
 #include <list>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "comm/mailbox.hpp"
@@ -39,10 +38,16 @@ void see_stamp(std::int64_t stamp) {
   }
 }
 
+}  // namespace
+
 /// On its way from its last owner to MPI_Comm_free. One thread at a time.
 class RetiredComm {
  public:
-  explicit RetiredComm(std::unique_ptr<PrivateComm> comm) : own_(std::move(comm)), comm_(own_.get()) {}
+  RetiredComm() = default;
+  void take(std::unique_ptr<PrivateComm> comm) noexcept {
+    own_ = std::move(comm);
+    comm_ = own_.get();
+  }
   /// In MPI_Finalize: of one that still has owners, and is not freed.
   explicit RetiredComm(std::shared_ptr<PrivateComm> comm)
       : alive_(std::move(comm)),
@@ -54,55 +59,62 @@ class RetiredComm {
   [[nodiscard]] std::int64_t number() const { return all_[0]; }
   [[nodiscard]] bool has_ended() const { return stage_ >= Stage::over; }
   [[nodiscard]] bool has_failed() const { return stage_ == Stage::failed; }
-  [[nodiscard]] bool may_be_freed() const { return stage_ == Stage::over && all_[1] == 0; }
+  [[nodiscard]] bool may_be_freed() const { return stage_ == Stage::over && all_[1] == freed_by_all; }
+  /// It still has owners on some rank, and messages on their way on none.
+  [[nodiscard]] bool is_used() const { return stage_ == Stage::over && all_[1] == used_by_some; }
   void free() noexcept { comm_->free(); }
 
   void advance() noexcept;
 
  private:
   enum class Stage : std::uint8_t { sending, draining, agreeing, over, failed };
+  enum Use : std::int64_t { freed_by_all, used_by_some, doubtful };
 
   void say_last();
   [[nodiscard]] bool has_said_last();
-  void agree();
+  void prepare_agreement();
   void reduce();
 
   std::unique_ptr<PrivateComm> own_;
   std::shared_ptr<PrivateComm> alive_;
-  PrivateComm* comm_;
+  PrivateComm* comm_ = nullptr;
   bool drains_ = true;
+  int tries_left_ = 10;
   Stage stage_ = Stage::sending;
   std::vector<MPI_Request> last_;  // messages of this rank
   MPI_Request agreement_ = MPI_REQUEST_NULL;
   int turns_left_ = 0;
-  std::array<std::int64_t, 2> mine_{};  // stamp, and whether it must not be freed
+  std::array<std::int64_t, 2> mine_{};  // stamp, and the use
   std::array<std::int64_t, 2> all_{};
 };
 
 /// To each peer, after all others: when it has been received, so have they.
 void RetiredComm::say_last() {
-  for (const Rank peer : comm_->resident()->peers())
-    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peer, PrivateComm::last_tag, comm_->get(),
-                         &last_.emplace_back(MPI_REQUEST_NULL)),
+  const std::vector<Rank> peers = comm_->resident()->peers();
+  while (last_.size() < peers.size()) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    last_.reserve(peers.size());
+    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peers[last_.size()], PrivateComm::last_tag, comm_->get(), &sent),
               "MPI_Issend");
+    last_.push_back(sent);
+  }
 }
 
 bool RetiredComm::has_said_last() {
   for (MPI_Request& request : last_) {
     int flag = 0;
-    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) return false;
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    if (flag == 0 && request != MPI_REQUEST_NULL) return false;
   }
   return true;
 }
 
-void RetiredComm::agree() {
+void RetiredComm::prepare_agreement() {
   comm_->drain();
-  mine_ = {own_stamp(*comm_), alive_ || comm_->is_doubtful() ? 1 : 0};
+  mine_ = {own_stamp(*comm_), comm_->is_doubtful() ? doubtful : alive_ ? used_by_some : freed_by_all};
   int is_inter = 0;
   check_mpi(MPI_Comm_test_inter(comm_->get(), &is_inter), "MPI_Comm_test_inter");
   turns_left_ = is_inter;
-  reduce();
 }
 
 void RetiredComm::reduce() {
@@ -111,7 +123,9 @@ void RetiredComm::reduce() {
             "MPI_Iallreduce");
 }
 
+/// What fails is tried again: the other ranks wait for this one.
 void RetiredComm::advance() noexcept {
+  if (comm_->may_be_missing()) stage_ = Stage::failed;
   if (has_ended()) return;
   try {
     if (!comm_->ready()) return;
@@ -128,23 +142,33 @@ void RetiredComm::advance() noexcept {
       }
     if (stage_ == Stage::draining) {
       if (!has_said_last()) return;
-      agree();
+      prepare_agreement();
       stage_ = Stage::agreeing;
     }
+    if (agreement_ == MPI_REQUEST_NULL) reduce();
     int flag = 0;
-    check_mpi(MPI_Test(&agreement_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    const int code = MPI_Test(&agreement_, &flag, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS && agreement_ == MPI_REQUEST_NULL) tries_left_ = 1;  // the others go on
+    check_mpi(code, "MPI_Test");
     if (flag == 0) return;
     if (turns_left_-- > 0) {  // what one group of an intercommunicator has got is the other's
       for (std::size_t i = 0; i < all_.size(); ++i) mine_[i] = std::max(mine_[i], all_[i]);
-      return reduce();
+      return;
     }
     see_stamp(all_[0]);
     comm_->drop_resident();
     stage_ = Stage::over;
   } catch (...) {
-    stage_ = Stage::failed;
+    if (--tries_left_ == 0) stage_ = Stage::failed;
   }
 }
+
+class RetiredPlace {
+ public:
+  std::list<std::unique_ptr<RetiredComm>> one;
+};
+
+namespace {
 
 struct RetiredComms {
   std::mutex mutex;
@@ -186,6 +210,21 @@ class Taken {
     all.sort([&](const auto& a, const auto& b) { return place(a) < place(b); });
   }
 
+  /// Until all have ended. All ranks of each come, however late.
+  void finish() noexcept {
+    for (int turns = 0;; relax(turns)) {
+      for (const auto& each : all) each->advance();
+      if (std::ranges::all_of(all, [](const auto& each) { return each->has_ended(); })) return;
+    }
+  }
+  /// Those that may be, which come first.
+  void free_all() noexcept {
+    while (!all.empty() && all.front()->may_be_freed()) {
+      all.front()->free();
+      all.pop_front();
+    }
+  }
+
   /// In the order of their numbers. A list: it goes back without memory, of which there may be no more.
   std::list<std::unique_ptr<RetiredComm>> all;
 };
@@ -205,8 +244,15 @@ std::vector<std::int64_t> numbers_of(const Taken& taken, const PrivateComm& fres
 
 }  // namespace
 
-void retire(std::unique_ptr<PrivateComm> comm) noexcept {
+std::shared_ptr<RetiredPlace> place_for_retired() {
+  auto place = std::make_shared<RetiredPlace>();
+  place->one.push_back(std::make_unique<RetiredComm>());
+  return place;
+}
+
+void retire(std::unique_ptr<PrivateComm> comm, RetiredPlace& place) noexcept {
   if (!comm->exists()) return;
+  if (comm->may_be_missing()) return (void)comm.release();  // MPI frees it when it ends
   // Functions of the program that run in MPI_Finalize may drop what has been looked after, and MPI drops what is
   // attached to MPI_COMM_WORLD. MPI frees the communicator; a window that is left would be freed by this rank alone.
   if (is_ending.load(std::memory_order_acquire)) {
@@ -214,15 +260,9 @@ void retire(std::unique_ptr<PrivateComm> comm) noexcept {
     return;
   }
   RetiredComms& known = retired_comms();
-  std::list<std::unique_ptr<RetiredComm>> one;
-  try {
-    one.emplace_back();
-    one.back() = std::make_unique<RetiredComm>(std::move(comm));
-  } catch (const std::bad_alloc&) {
-    return (void)comm.release();  // MPI frees it when it ends
-  }
+  place.one.front()->take(std::move(comm));
   const std::lock_guard lock(known.mutex);
-  known.all.splice(known.all.end(), one);
+  known.all.splice(known.all.end(), place.one);
   any_retired.store(true, std::memory_order_relaxed);
 }
 
@@ -270,18 +310,13 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
   Taken taken;
   std::vector<std::pair<std::int64_t, const PrivateComm*>> left;
   for (const auto& comm : alive)
-    if (comm && comm->exists()) taken.all.push_back(std::make_unique<RetiredComm>(comm));
-  // All ranks come, however late, or else none waits: where a step has failed, some may have nothing to wait for.
-  for (int turns = 0; !PrivateComm::a_step_has_failed(); relax(turns)) {
-    for (const auto& each : taken.all) each->advance();
-    if (std::ranges::all_of(taken.all, [](const auto& each) { return each->has_ended(); })) break;
-  }
+    if (comm && comm->exists() && !comm->may_be_missing()) taken.all.push_back(std::make_unique<RetiredComm>(comm));
+  taken.finish();
   // What may not be freed is here on all ranks, whether they have found that in this call or before. Of the others,
   // some ranks may have freed theirs.
   const auto stays = [](const auto& each) { return each->has_ended() && !each->may_be_freed(); };
   for (const auto& each : taken.all)
-    if (!PrivateComm::a_step_has_failed() && stays(each) && !each->has_failed())
-      left.emplace_back(each->number(), &each->comm());
+    if (each->is_used()) left.emplace_back(each->number(), &each->comm());
   std::ranges::sort(left);
   try {
     for (const auto& [number, comm] : left) comm->free_parts();
@@ -290,10 +325,7 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
   }
   taken.advance();
   std::erase_if(taken.all, stays);
-  while (!taken.all.empty() && taken.all.front()->may_be_freed()) {
-    taken.all.front()->free();
-    taken.all.erase(taken.all.begin());
-  }
+  taken.free_all();
 }
 
 }  // namespace laneway

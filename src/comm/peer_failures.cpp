@@ -101,7 +101,7 @@ void PrivateComm::check_peers() const {
 void PrivateComm::leave() const noexcept {
   if (std::exchange(all_throw_, false)) return;
   spoilt_ = true;
-  keep_those_of_the_step();
+  if (together_) mark_those_of_the_step();
   try {
     throw;
   } catch (const PeerFailure& failure) {

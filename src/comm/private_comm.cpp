@@ -19,8 +19,6 @@ namespace laneway {
 
 namespace {
 
-std::atomic<bool> step_has_failed = false;
-
 /// Duplicates live in this process, in the order of their creation, which is the same on all their ranks.
 std::vector<PrivateComm*> live;
 std::mutex live_mutex;
@@ -117,7 +115,8 @@ std::shared_ptr<PrivateComm> PrivateComm::make() {
             }};
   }
   advance_retired();
-  return {new PrivateComm, [](PrivateComm* comm) { retire(std::unique_ptr<PrivateComm>(comm)); }};
+  const std::shared_ptr<RetiredPlace> place = place_for_retired();
+  return {new PrivateComm, [place](PrivateComm* comm) noexcept { retire(std::unique_ptr<PrivateComm>(comm), *place); }};
 }
 
 PrivateComm::PrivateComm() {
@@ -253,15 +252,11 @@ void PrivateComm::free() noexcept {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-bool PrivateComm::a_step_has_failed() noexcept {
-  return step_has_failed.load(std::memory_order_acquire);
-}
-
-void PrivateComm::keep_those_of_the_step() const noexcept {
-  step_has_failed.store(true, std::memory_order_release);
+void PrivateComm::mark_those_of_the_step() const noexcept {
   const std::lock_guard lock(live_mutex);
   for (PrivateComm* const comm : live)
-    if (comm->made_after_ >= began_) comm->never_freed_ = true;
+    if (comm->made_by_ == std::this_thread::get_id() && comm->made_after_ >= began_)
+      comm->may_be_missing_.store(true, std::memory_order_release);
 }
 
 void PrivateComm::end_creation() {

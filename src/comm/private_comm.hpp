@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -128,7 +129,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     explicit Together(const PrivateComm& comm) : comm_(comm) {
       comm_.together_ = true;
       comm_.all_throw_ = false;
-      comm_.began_ = 1 + steps_begun_.fetch_add(1, std::memory_order_relaxed);
+      comm_.began_ = ++steps_begun_;
       ++comm_.came_.steps;
     }
     ~Together() { comm_.together_ = comm_.in_part_ = false; }
@@ -152,10 +153,10 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   bool drop_message(int source, int tag) const;
   /// Whether it was created, or is being created.
   [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
-  /// Whether any step of setup has failed in this process: then ranks may have other parts than each other.
-  [[nodiscard]] static bool a_step_has_failed() noexcept;
+  /// Whether it was made in a step that has failed: some of its ranks may have none. Those that have it all know that.
+  [[nodiscard]] bool may_be_missing() const { return may_be_missing_.load(std::memory_order_acquire); }
   /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
-  [[nodiscard]] bool is_doubtful() const { return spoilt_ || never_freed_ || kept_ != nullptr; }
+  [[nodiscard]] bool is_doubtful() const { return spoilt_ || may_be_missing() || kept_ != nullptr; }
   /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
   void set_resident(Resident* resident) { resident_ = resident; }
   void keep_resident(std::unique_ptr<Resident> resident) { kept_resident_ = std::move(resident); }
@@ -207,13 +208,14 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   [[nodiscard]] bool advance_creation();
   void tell_failure(ErrorKind kind, const char* text) const noexcept;
 
-  /// Those that were made since the step of this one began: others may have failed in them, or have been told so.
-  void keep_those_of_the_step() const noexcept;
+  /// Those that this thread has made in the step, which fails: others may have failed in them, or have been told so.
+  void mark_those_of_the_step() const noexcept;
 
-  static inline std::atomic<std::int64_t> steps_begun_{0};
+  static inline thread_local std::int64_t steps_begun_ = 0;
   mutable std::int64_t began_ = 0;  // the last step, by steps_begun_
-  const std::int64_t made_after_ = steps_begun_.load(std::memory_order_relaxed);
-  bool never_freed_ = false;  // there may be messages on their way, but it has not become useless on all ranks
+  const std::int64_t made_after_ = steps_begun_;
+  const std::thread::id made_by_ = std::this_thread::get_id();
+  std::atomic<bool> may_be_missing_{false};
   mutable bool spoilt_ = false;
   mutable bool together_ = false;
   mutable bool in_part_ = false;

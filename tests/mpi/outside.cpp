@@ -1,5 +1,7 @@
 // Calls before MPI_Init, in functions that MPI_Finalize calls, and after it: what can be done is done, and the rest
 // returns an error with a text that names the call.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -89,6 +91,7 @@ std::vector<MPI_Request> slow;
 double slow_until = 0;
 
 /// A channel by messages leaves a communicator that is looked after in MPI_Finalize.
+bool slows = true;
 void use_channel() {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
@@ -104,7 +107,33 @@ void use_channel() {
   LNW_Channel_free(&channel);
   MPI_Info_free(&info);
   MPI_Barrier(MPI_COMM_WORLD);
-  is_slow = rank == 1;
+  is_slow = rank == 1 && slows;
+}
+
+/// Steps of setup that this rank makes alone fail, each at another call of MPI. What it has with others does not know.
+int until_failure = 0;
+void fail_alone() {
+  int failed = 0;
+  for (int nth = 1; nth <= 12; ++nth) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    const int self = 0;
+    LNW_Topology apart = LNW_TOPOLOGY_NULL;
+    LNW_Request alone = LNW_REQUEST_NULL;
+    until_failure = nth;
+    const int code =
+        LNW_Topology_create(comm, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED, MPI_INFO_NULL, &apart);
+    const bool is_made =
+        code == MPI_SUCCESS && LNW_Neighbor_allgather_init_topology(&sent, 1, MPI_INT, &received, 1, MPI_INT, apart,
+                                                                    MPI_INFO_NULL, &alone) == MPI_SUCCESS;
+    until_failure = 0;
+    failed += is_made ? 0 : 1;
+    if (is_made) LNW_Request_free(&alone);
+    if (apart != LNW_TOPOLOGY_NULL) LNW_Topology_free(&apart);
+    MPI_Comm_free(&comm);
+  }
+  expect(failed > 0, "no step has failed");
 }
 
 int callbacks = 0;
@@ -162,6 +191,9 @@ extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatyp
   slow_until = PMPI_Wtime() + 0.2;
   return code;
 }
+extern "C" int MPI_Type_size(MPI_Datatype type, int* bytes) {
+  return until_failure > 0 && --until_failure == 0 ? MPI_ERR_OTHER : PMPI_Type_size(type, bytes);
+}
 extern "C" int MPI_Test(MPI_Request* tested, int* flag, MPI_Status* status) {
   *flag = 0;
   const bool is_one = *tested != MPI_REQUEST_NULL && std::find(slow.begin(), slow.end(), *tested) != slow.end();
@@ -176,8 +208,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   sent = 100 + rank;
+  slows = when == "slow";
   if (when == "callback") call_in_finalize(true);
-  if (when != "slow") make_all();
+  if (when != "slow" && when != "failed") make_all();
   if (when == "late") owners.emplace(std::vector<int>{(rank + size - 1) % size}, std::vector<int>{(rank + 1) % size});
   if (when == "callback") {
     LNW_Request_free(&request);
@@ -185,7 +218,9 @@ int main(int argc, char** argv) {
     call_in_finalize(false);
   }
   if (when == "behind") end_behind_others();
-  if (when == "slow") use_channel();
+  if (when == "slow" || when == "failed") use_channel();
+  if (when == "failed" && rank == 0) fail_alone();
+  if (when == "failed" && rank == 1) usleep(300000);  // what it says last comes when the other has gone on
   MPI_Finalize();
   if (when == "callback") expect(callbacks == 2, "callbacks");
   if (when == "after") after();
