@@ -1,17 +1,13 @@
 #include "arguments/held.hpp"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <string>
 
 #include "arguments/datatype.hpp"
 #include "arguments/operators.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
-#include "core/tell.hpp"
+#include "mpi/behind.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {
@@ -19,16 +15,6 @@ namespace laneway {
 namespace {
 
 using FreeOperator = int (*)(MPI_Op*);
-
-/// The function of the libraries behind this one.
-FreeOperator next(const char* name) {
-  void* const found = dlsym(RTLD_NEXT, name);
-  if (found == nullptr) {
-    tell(std::string(name) + " was called, but there is no MPI library behind this one");
-    std::abort();
-  }
-  return reinterpret_cast<FreeOperator>(found);
-}
 
 /// The operators of programs that are held.
 class HeldOperators {
@@ -46,7 +32,7 @@ class HeldOperators {
       held_.erase(found);
       if (!is_freed) return;
     }
-    if (!mpi_is_finalized()) next("PMPI_Op_free")(&op);
+    if (!mpi_is_finalized()) behind<FreeOperator>("PMPI_Op_free")(&op);
   }
   /// False: it is not held, and MPI may free it.
   bool free(MPI_Op op) {
@@ -108,13 +94,13 @@ int free_operator(MPI_Op* op, FreeOperator behind) {
 
 #ifndef LANEWAY_SIMULATED
 extern "C" __attribute__((visibility("default"))) int MPI_Op_free(MPI_Op* op) {
-  static const auto behind = laneway::next("MPI_Op_free");
+  static const auto behind = laneway::behind<laneway::FreeOperator>("MPI_Op_free");
   return laneway::free_operator(op, behind);
 }
 
 /// What Fortran bindings and tools call.
 extern "C" __attribute__((visibility("default"))) int PMPI_Op_free(MPI_Op* op) {
-  static const auto behind = laneway::next("PMPI_Op_free");
+  static const auto behind = laneway::behind<laneway::FreeOperator>("PMPI_Op_free");
   return laneway::free_operator(op, behind);
 }
 #endif

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "comm/mailbox.hpp"
+#include "comm/sessions.hpp"
 #include "core/relax.hpp"
 #include "core/simulated.hpp"
 #include "exec/progress.hpp"
@@ -26,7 +27,7 @@ namespace {
 std::atomic<std::int64_t> next_stamp{0};
 
 std::int64_t own_stamp(const PrivateComm& comm) {
-  int rank = comm.rank();
+  int rank = process_in_sessions() >= 0 ? process_in_sessions() : comm.rank();
   if (has_world()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return (next_stamp.fetch_add(1, std::memory_order_relaxed) << 32) | rank;
 }
@@ -259,6 +260,8 @@ void retire(std::unique_ptr<PrivateComm> comm, RetiredPlace& place) noexcept {
     if (comm->has_parts()) (void)comm.release();
     return;
   }
+  // MPI may be gone with the last session.
+  if (!has_world() && open_sessions() == 0) return (void)comm.release();
   RetiredComms& known = retired_comms();
   place.one.front()->take(std::move(comm));
   const std::lock_guard lock(known.mutex);
@@ -326,6 +329,15 @@ void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noex
   taken.advance();
   std::erase_if(taken.all, stays);
   taken.free_all();
+}
+
+void finish_retired_of_sessions() noexcept {
+  Taken taken;
+  taken.finish();
+  taken.advance();
+  taken.free_all();
+  for (auto& each : taken.all) (void)each.release();
+  taken.all.clear();
 }
 
 }  // namespace laneway

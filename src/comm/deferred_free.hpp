@@ -34,6 +34,10 @@ void free_retired(const PrivateComm& fresh);
 [[nodiscard]] std::vector<std::int64_t> common_numbers(const std::vector<std::int64_t>& numbers,
                                                        const PrivateComm& comm);
 
+/// Before the last session ends in a program without MPI_Init: frees what all its ranks have retired, and forgets the
+/// rest, with which MPI may be gone. Waits until all ranks have come so far.
+void finish_retired_of_sessions() noexcept;
+
 /// In MPI_Finalize: `alive` will not be used by all ranks together any more.
 void finish_retired(const std::vector<std::shared_ptr<PrivateComm>>& alive) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include "carriers/rma/windows.hpp"
 #include "comm/deferred_free.hpp"
+#include "comm/sessions.hpp"
 #include "exec/progress.hpp"
 #include "exec/progress_thread.hpp"
 #include "exec/remains.hpp"
@@ -105,9 +106,9 @@ int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
 }
 
 std::shared_ptr<PrivateComm> PrivateComm::make() {
-  // Without MPI_Init, MPI may be gone with the session that the communicator is of, and with it what is freed later: it
-  // is freed now or, where messages may be on their way, never.
-  if (simulated || !has_world()) {
+  // Without MPI_Init, MPI may be gone with the session that the communicator is of, and with it what is freed later.
+  // Where the library does not hear of that it is freed now or, if messages may be on their way, never.
+  if (simulated || (!has_world() && open_sessions() == 0)) {
     return {new PrivateComm, [](PrivateComm* comm) {
               if (!simulated && comm->resident() != nullptr) return;
               comm->free();
