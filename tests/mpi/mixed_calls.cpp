@@ -200,6 +200,29 @@ struct Arguments {
   }
 };
 
+/// What a call is given where all is freed early: freed right after it, and its handle used for another.
+class EarlyInfo {
+ public:
+  explicit EarlyInfo(bool frees) {
+    if (!frees) return;
+    MPI_Info_create(&info_);
+    MPI_Info_set(info_, "lnw_exchanges", "3");
+  }
+  ~EarlyInfo() {
+    if (info_ == MPI_INFO_NULL) return;
+    MPI_Info_free(&info_);
+    MPI_Info_create(&info_);
+    MPI_Info_set(info_, "lnw_strategy", "there is none of this name");
+    MPI_Info_free(&info_);
+  }
+  EarlyInfo(const EarlyInfo&) = delete;
+  EarlyInfo& operator=(const EarlyInfo&) = delete;
+  [[nodiscard]] MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
 /// Calls that one table of arguments describes.
 class Collective final : public Begun {
  public:
@@ -400,9 +423,11 @@ class Partitioned final : public Begun {
       MPI_Type_commit(&type);
     }
     for (int i = 0; i < 4; ++i) sent_[static_cast<std::size_t>(i)] = at_.value(at_.rank, i);
-    expect_good(LNW_Psend_init(sent_.data(), 2, 2, type, at_.next(), 3, spot.comm, MPI_INFO_NULL, &send_), name_);
-    expect_good(LNW_Precv_init(received_.data(), 1, 4, type, at_.prev(), 3, spot.comm, MPI_INFO_NULL, &receive_),
+    expect_good(LNW_Psend_init(sent_.data(), 2, 2, type, at_.next(), 3, spot.comm, EarlyInfo(spot.frees).get(), &send_),
                 name_);
+    expect_good(
+        LNW_Precv_init(received_.data(), 1, 4, type, at_.prev(), 3, spot.comm, EarlyInfo(spot.frees).get(), &receive_),
+        name_);
     if (spot.frees) MPI_Type_free(&type);
     expect_good(LNW_Start(&receive_), name_);
     expect_good(LNW_Start(&send_), name_);
@@ -430,8 +455,11 @@ class Partitioned final : public Begun {
 class ChannelCall final : public Begun {
  public:
   ChannelCall(const CallRow& row, const Spot& spot) : name_(row.name), at_(spot) {
-    expect_good(LNW_Channel_create(spot.comm, at_.next(), LNW_CHANNEL_SEND, 8, 1, MPI_INFO_NULL, &send_), name_);
-    expect_good(LNW_Channel_create(spot.comm, at_.prev(), LNW_CHANNEL_RECEIVE, 8, 1, MPI_INFO_NULL, &receive_), name_);
+    expect_good(LNW_Channel_create(spot.comm, at_.next(), LNW_CHANNEL_SEND, 8, 1, EarlyInfo(spot.frees).get(), &send_),
+                name_);
+    expect_good(
+        LNW_Channel_create(spot.comm, at_.prev(), LNW_CHANNEL_RECEIVE, 8, 1, EarlyInfo(spot.frees).get(), &receive_),
+        name_);
     sent_ = at_.value(at_.rank, 0);
     expect_good(LNW_Channel_put(send_, 0, &sent_, 8), name_);
   }
@@ -459,10 +487,11 @@ class Sparse final : public Begun {
   Sparse(const CallRow& row, const Spot& spot) : name_(row.name), at_(spot) {
     std::vector<int> lists = {at_.next(), 1, 0};
     sent_ = at_.value(at_.rank, 0);
-    expect_good(row.form == blocking ? LNW_Sparse_alltoallv(1, &lists[0], &sent_, &lists[1], &lists[2], MPI_LONG,
-                                                            spot.comm, MPI_INFO_NULL, &arrivals_)
-                                     : LNW_Isparse_alltoallv(1, &lists[0], &sent_, &lists[1], &lists[2], MPI_LONG,
-                                                             spot.comm, MPI_INFO_NULL, &arrivals_, &request_),
+    expect_good(row.form == blocking
+                    ? LNW_Sparse_alltoallv(1, &lists[0], &sent_, &lists[1], &lists[2], MPI_LONG, spot.comm,
+                                           EarlyInfo(spot.frees).get(), &arrivals_)
+                    : LNW_Isparse_alltoallv(1, &lists[0], &sent_, &lists[1], &lists[2], MPI_LONG, spot.comm,
+                                            EarlyInfo(spot.frees).get(), &arrivals_, &request_),
                 name_);
     std::ranges::fill(lists, -0x55555555);
     if (row.form == blocking) sent_ = untouched;
@@ -488,7 +517,7 @@ class Sparse final : public Begun {
 class BagCall final : public Begun {
  public:
   BagCall(const CallRow& row, const Spot& spot) : name_(row.name), at_(spot) {
-    expect_good(LNW_Bag_create(spot.comm, MPI_INFO_NULL, &bag_), name_);
+    expect_good(LNW_Bag_create(spot.comm, EarlyInfo(spot.frees).get(), &bag_), name_);
     long sent = at_.value(at_.rank, 0);
     expect_good(LNW_Bag_send(bag_, at_.next(), &sent, sizeof sent), name_);
     sent = untouched;
@@ -517,10 +546,11 @@ class HaloCall final : public Begun {
   HaloCall(const CallRow& row, const Spot& spot) : name_(row.name), at_(spot) {
     std::vector<MPI_Count> ghosts = {2 * at_.next()};
     LNW_Halo halo = LNW_HALO_NULL;
-    expect_good(LNW_Halo_create(spot.comm, 2 * at_.rank, 2, 1, ghosts.data(), MPI_INFO_NULL, &halo), name_);
+    expect_good(LNW_Halo_create(spot.comm, 2 * at_.rank, 2, 1, ghosts.data(), EarlyInfo(spot.frees).get(), &halo),
+                name_);
     ghosts[0] = -1;
     array_ = {at_.value(at_.rank, 0), at_.value(at_.rank, 1), untouched};
-    expect_good(LNW_Halo_init(halo, array_.data(), MPI_LONG, MPI_INFO_NULL, &request_), name_);
+    expect_good(LNW_Halo_init(halo, array_.data(), MPI_LONG, EarlyInfo(spot.frees).get(), &request_), name_);
     expect_good(LNW_Halo_free(&halo), name_);
     expect_good(LNW_Start(&request_), name_);
   }
@@ -542,13 +572,15 @@ class DistributorCall final : public Begun {
   DistributorCall(const CallRow& row, const Spot& spot) : name_(row.name), at_(spot) {
     std::vector<int> to = {at_.next()};
     LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
-    expect_good(LNW_Distributor_create(spot.comm, 1, to.data(), MPI_INFO_NULL, &distributor), name_);
+    expect_good(LNW_Distributor_create(spot.comm, 1, to.data(), EarlyInfo(spot.frees).get(), &distributor), name_);
     to[0] = -2;
     sent_ = at_.value(at_.rank, 0);
     if (row.form == blocking) {
       expect_good(LNW_Distributor_exchange(distributor, &sent_, &received_, MPI_LONG), name_);
     } else {
-      expect_good(LNW_Distributor_init(distributor, &sent_, &received_, MPI_LONG, MPI_INFO_NULL, &request_), name_);
+      expect_good(
+          LNW_Distributor_init(distributor, &sent_, &received_, MPI_LONG, EarlyInfo(spot.frees).get(), &request_),
+          name_);
       expect_good(LNW_Start(&request_), name_);
     }
     expect_good(LNW_Distributor_free(&distributor), name_);
@@ -580,7 +612,7 @@ class OfOwnTopology final : public Begun {
     if (row.form == object) {
       LNW_Topology topology = LNW_TOPOLOGY_NULL;
       expect_good(LNW_Topology_create(spot.comm, 2, sources.data(), MPI_UNWEIGHTED, 2, destinations.data(),
-                                      MPI_UNWEIGHTED, MPI_INFO_NULL, &topology),
+                                      MPI_UNWEIGHTED, EarlyInfo(spot.frees).get(), &topology),
                   name_);
       sources = destinations = {-1, -1};
       expect_good(

@@ -124,6 +124,67 @@ TEST_F(MixedTest, WhatMayBeFreedEarlyIs) {
     }
 }
 
+int first_handler_calls = 0, second_handler_calls = 0;
+void count_first(MPI_Comm*, int*, ...) {
+  ++first_handler_calls;
+}
+void count_second(MPI_Comm*, int*, ...) {
+  ++second_handler_calls;
+}
+
+/// Error handlers are freed as soon as a communicator has them, and their handles used for others; then the
+/// communicator is freed. What was made of it calls them all the same.
+TEST_F(MixedTest, ErrorHandlersAreCalledThatWereFreedEarly) {
+  MPI_Comm ring = make_ring(MPI_COMM_WORLD);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL, other = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(count_first, &handler);
+  MPI_Comm_set_errhandler(ring, handler);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_create_errhandler(count_second, &other);
+  const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+  int sent = rank(), received[2] = {-1, -1};
+  LNW_Request persistent = LNW_REQUEST_NULL, partitioned = LNW_REQUEST_NULL;
+  LNW_Topology topology = LNW_TOPOLOGY_NULL;
+  LNW_Channel channel = LNW_CHANNEL_NULL;
+  LNW_Bag bag = LNW_BAG_NULL;
+  LNW_Halo halo = LNW_HALO_NULL;
+  LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
+  const MPI_Count ghost = next;
+  EXPECT_MPI(LNW_Neighbor_allgather_init(&sent, 1, MPI_INT, received, 1, MPI_INT, ring, MPI_INFO_NULL, &persistent));
+  EXPECT_MPI(LNW_Topology_create(ring, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, &topology));
+  EXPECT_MPI(LNW_Channel_create(ring, next, LNW_CHANNEL_SEND, 8, 1, MPI_INFO_NULL, &channel));
+  EXPECT_MPI(LNW_Psend_init(&sent, 1, 1, MPI_INT, next, 0, ring, MPI_INFO_NULL, &partitioned));
+  EXPECT_MPI(LNW_Bag_create(ring, MPI_INFO_NULL, &bag));
+  EXPECT_MPI(LNW_Halo_create(ring, rank(), 1, 1, &ghost, MPI_INFO_NULL, &halo));
+  EXPECT_MPI(LNW_Distributor_create(ring, 1, &next, MPI_INFO_NULL, &distributor));
+  MPI_Comm_free(&ring);
+  int wrong = 0;
+  const auto expect_call = [&](int code, const char* what) {
+    EXPECT_NE(code, MPI_SUCCESS) << what;
+    EXPECT_EQ(first_handler_calls, ++wrong) << what;
+    wrong = first_handler_calls;
+  };
+  EXPECT_MPI(LNW_Start(&persistent));
+  expect_call(LNW_Start(&persistent), "a request that is active is started");
+  EXPECT_MPI(LNW_Wait(&persistent, MPI_STATUS_IGNORE));
+  expect_call(LNW_Neighbor_allgather_topology(&sent, -1, MPI_INT, received, 1, MPI_INT, topology), "topology");
+  expect_call(LNW_Channel_put(channel, 7, &sent, sizeof sent), "channel");
+  expect_call(LNW_Pready(9, partitioned), "partitioned");
+  expect_call(LNW_Bag_send(bag, size(), &sent, sizeof sent), "bag");
+  LNW_Request made = LNW_REQUEST_NULL;
+  expect_call(LNW_Halo_init(halo, received, MPI_DATATYPE_NULL, MPI_INFO_NULL, &made), "halo");
+  expect_call(LNW_Distributor_exchange(distributor, &sent, received, MPI_DATATYPE_NULL), "distributor");
+  EXPECT_EQ(second_handler_calls, 0);
+  EXPECT_MPI(LNW_Request_free(&persistent));
+  EXPECT_MPI(LNW_Request_free(&partitioned));
+  EXPECT_MPI(LNW_Topology_free(&topology));
+  EXPECT_MPI(LNW_Channel_free(&channel));
+  EXPECT_MPI(LNW_Bag_free(&bag));
+  EXPECT_MPI(LNW_Halo_free(&halo));
+  EXPECT_MPI(LNW_Distributor_free(&distributor));
+  MPI_Errhandler_free(&other);
+}
+
 /// Three communicators at a time, each of which is freed and made anew now and then.
 class Rings {
  public:
