@@ -1,7 +1,6 @@
 """Laneway for Python programs: irregular exchanges between the ranks of an mpi4py communicator.
 
-Needs mpi4py and NumPy, which are loaded when the first name is used. What the project itself measures and tests with is
-in ``laneway.tools``.
+Needs mpi4py and NumPy, which are loaded when the first name is used.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    # The command `laneway` imports this package where neither mpi4py nor NumPy is installed.
+    # `python -m laneway` imports this package where neither mpi4py nor NumPy is installed.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

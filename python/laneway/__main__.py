@@ -1,21 +1,17 @@
-"""The command ``laneway``."""
+"""``python -m laneway``: the command of the package ``laneway-tools``."""
 
+import importlib.util
+import runpy
 import sys
 
 
 def main() -> None:
-    """Run the command; says what to install where its packages are missing: the demo needs few of them."""
-    try:
-        from laneway.tools import cli
-
-        cli.main()
-    except ModuleNotFoundError as error:
-        package = (error.name or "laneway").partition(".")[0]
-        if package == "laneway":
-            raise
-        how = "pip install 'laneway[tools]', or ./dev setup in the working tree"
-        print(f"laneway: the command needs {package}, a package of the extra 'tools': {how}", file=sys.stderr)
+    """Run the command where it is installed."""
+    if importlib.util.find_spec("laneway_tools") is None:
+        how = "pip install './tools[measure]' in Laneway's sources, or ./dev setup there"
+        print(f"laneway: the command is the package laneway-tools, which is not installed: {how}", file=sys.stderr)
         sys.exit(2)
+    runpy.run_module("laneway_tools", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_local_tool, find_program
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_local_tool, find_program
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -127,7 +127,7 @@ class Command:
         name, value = self.mark.split("=")
         environment = {**os.environ, name: value, "TMPDIR": str(self.temporary)}
         # The tests themselves may have been started where interrupts are ignored, as in the background of a script.
-        argv = ["env", "--default-signal=INT", sys.executable, "-m", "laneway", *arguments]
+        argv = ["env", "--default-signal=INT", sys.executable, "-m", "laneway_tools", *arguments]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.Popen(argv, env=environment, text=True, start_new_session=True, **{**pipes, **options})
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import bare
-from laneway.tools.dev.bare import Measured, Part, Timeline
-from laneway.tools.places.errors import UserError
+from laneway_tools.dev import bare
+from laneway_tools.dev.bare import Measured, Part, Timeline
+from laneway_tools.places.errors import UserError
 
 
 def _measured() -> Measured:

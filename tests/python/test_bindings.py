@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import build, wheels
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway_tools.dev import build, wheels
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 pytest.importorskip("mpi4py")
 MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "lifetimes"))
@@ -58,7 +58,7 @@ def _run(launcher: Sequence[str], around: dict[str, str], *program: str, seconds
 
 
 def _pytest(*modules: str) -> list[str]:
-    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", "python/pyproject.toml", "--rootdir", ".", *(modules or MODULES)]
+    return ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(modules or MODULES)]
 
 
 @pytest.mark.parametrize(("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("mpich", 2)])

@@ -12,10 +12,10 @@ import pytest
 from conftest import Command, needs_bench, needs_long
 from rich.console import Console
 
-from laneway.tools.draw.calibration import draw_calibration
-from laneway.tools.measure import calibrate
-from laneway.tools.measure.fits import fit_protocols, fit_terms
-from laneway.tools.places.errors import UserError
+from laneway_tools.draw.calibration import draw_calibration
+from laneway_tools.measure import calibrate
+from laneway_tools.measure.fits import fit_protocols, fit_terms
+from laneway_tools.places.errors import UserError
 
 SIZES = np.array([0, *(1 << k for k in range(22)), *(3 << k for k in range(7, 20))])
 Law = Callable[[float], float]

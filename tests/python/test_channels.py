@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from laneway.tools.measure import results
-from laneway.tools.papers import channels
+from laneway_tools.measure import results
+from laneway_tools.papers import channels
 
 RECORDS = """
 {"benchmark": "channel", "nodes": 1, "sizes": [{"bytes": 8, "carrier": "memory", "channel_s": 2e-7, "persistent_s": 4e-7, "put_flush_message_s": 8e-7}], "threads": []}

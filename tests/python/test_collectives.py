@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.measure import results
-from laneway.tools.measure.results import Record
-from laneway.tools.papers import collectives, reproduce
-from laneway.tools.papers.collectives import FIGURES, Found, found_in, regret
-from laneway.tools.places import machines
+from laneway_tools.measure import results
+from laneway_tools.measure.results import Record
+from laneway_tools.papers import collectives, reproduce
+from laneway_tools.papers.collectives import FIGURES, Found, found_in, regret
+from laneway_tools.places import machines
 
 
 def record(candidate: str, seconds: float | None, size: int = 8, chosen: str | None = None) -> Record:

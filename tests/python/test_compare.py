@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from laneway.tools.measure import compare
-from laneway.tools.places.errors import UserError
+from laneway_tools.measure import compare
+from laneway_tools.places.errors import UserError
 
 
 def _record(candidate: str, median: float, spread: float, seed: int, **more: object) -> dict[str, object]:

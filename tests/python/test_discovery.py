@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.measure import results
-from laneway.tools.papers import discovery, reproduce
-from laneway.tools.papers.discovery import Found, advantage, finders_parts, finders_rows, finders_runs, found_in, growth, parts, runs
+from laneway_tools.measure import results
+from laneway_tools.papers import discovery, reproduce
+from laneway_tools.papers.discovery import Found, advantage, finders_parts, finders_rows, finders_runs, found_in, growth, parts, runs
 
 
 def test_runs_have_the_ranks_of_the_figure() -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from conftest import needs_long
 
-from laneway.tools.dev import build, package, wheels
-from laneway.tools.places.errors import UserError
+from laneway_tools.dev import build, package, wheels
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 _PROGRAM = """
 import numpy as np
@@ -88,6 +89,7 @@ def _check_contents(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert [name for name in names if "/lib/liblaneway.so" in name], names
     assert not [name for name in names if re.search(r"/lib(mpi|open-|mpich)[^/]*$", name)], names
+    assert not [name for name in names if "tools" in name or name.endswith("/entry_points.txt")], "the command is another package"
 
 
 def _debian(mpi: str, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -125,7 +127,8 @@ def test_a_source_distribution_is_enough(tmp_path: Path) -> None:
     again = tmp_path / "again"
     assert package.source_distribution(again).read_bytes() == archive.read_bytes()
     names = tarfile.open(archive).getnames()
-    assert any(name.endswith("/library/src/CMakeLists.txt") for name in names) and not [name for name in names if "__pycache__" in name]
+    assert any(name.endswith("/library/src/CMakeLists.txt") for name in names)
+    assert not [name for name in names if "__pycache__" in name or "laneway_tools" in name]
     with tarfile.open(archive) as packed:
         packed.extractall(tmp_path)
     made = package.build_wheel("openmpi", tmp_path / "built", tmp_path / archive.name.removesuffix(".tar.gz"))
@@ -166,6 +169,25 @@ def test_one_wheel_for_all_that_have_the_abi_of_mpi_5(tmp_path: Path) -> None:
         {key: around[key] for key in around if os.environ.get(key) != around[key]},
     )
     assert "Intel" in said
+
+
+@needs_long
+def test_the_command_is_a_package_without_the_library(tmp_path: Path) -> None:
+    """Built and installed beside nothing, and beside what it needs to begin."""
+    venv = _environment("tools")
+    argv = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "-w", str(tmp_path)]
+    done = subprocess.run([*argv, str(root() / "tools")], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = tmp_path.glob("laneway_tools-*-py3-none-any.whl")
+    names = zipfile.ZipFile(made).namelist()
+    sources = {str(path.relative_to(root() / "tools")) for path in (root() / "tools").rglob("*.py")}
+    assert {name for name in names if ".dist-info/" not in name} == sources
+    _install(venv, "--force-reinstall", "--no-deps", str(made))
+    _install(venv, "typer>=0.9", "rich>=13")
+    around = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "LANEWAY_ROOT")}
+    for arguments, status, said in ((["--version"], 0, "laneway "), (["machines"], 2, "is not Laneway's working tree")):
+        done = subprocess.run([str(venv / "bin" / "laneway"), *arguments], capture_output=True, text=True, env=around)
+        assert done.returncode == status and said in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_unknown_libraries_are_named() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places.paths import root
+from laneway_tools.places.paths import root
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import re
 
-from laneway.tools.places.paths import root
+from laneway_tools.places.paths import root
 
 _READ = re.compile(r'"(LANEWAY_[A-Z0-9_]+)"')
-_FOLDERS = ("src", "bench", "plugins", "integrations", "simulator", "examples", "fortran", "python")
+_FOLDERS = ("src", "bench", "plugins", "integrations", "simulator", "examples", "fortran", "python", "tools")
 _READ_BY_TESTS = re.compile(r'getenv\("(LANEWAY_[A-Z0-9_]+)"\)')
 _ENDINGS = {".c", ".cpp", ".hpp", ".h", ".py", ".F90"}
 _TABLES = ("src/core/environment.cpp", "src/arguments/hints.hpp")

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.evaluate import evaluation, libraries, report, running, system
-from laneway.tools.measure import results
-from laneway.tools.measure.results import Record
-from laneway.tools.places import cluster, launchers, simulator
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.launchers import Allocation
-from laneway.tools.places.paths import find_program, root
-from laneway.tools.places.places import Local, parse_place
+from laneway_tools.evaluate import evaluation, libraries, report, running, system
+from laneway_tools.measure import results
+from laneway_tools.measure.results import Record
+from laneway_tools.places import cluster, launchers, simulator
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.launchers import Allocation
+from laneway_tools.places.paths import find_program, root
+from laneway_tools.places.places import Local, parse_place
 
 # In place of the program that measures: records at once. In "allreduce" it does what the variable FAKE says.
 _PROGRAM = r"""#!/usr/bin/env python3

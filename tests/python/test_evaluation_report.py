@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from conftest import Command, needs_long
 
-from laneway.tools.evaluate import figures, findings, report, study
-from laneway.tools.evaluate.limits import least_seconds
-from laneway.tools.evaluate.study import Case, Contestant, Study
-from laneway.tools.measure import compare
-from laneway.tools.measure.results import Record
-from laneway.tools.places.errors import UserError
+from laneway_tools.evaluate import figures, findings, report, study
+from laneway_tools.evaluate.limits import least_seconds
+from laneway_tools.evaluate.study import Case, Contestant, Study
+from laneway_tools.measure import compare
+from laneway_tools.measure.results import Record
+from laneway_tools.places.errors import UserError
 
 _VERSIONS = {"openmpi": "Open MPI v4.1.4, package: x", "mpich": "MPICH Version:\t4.0.2"}
 _SIZES = (4, 1024, 16384, 262144)

@@ -14,11 +14,10 @@ import pytest
 import typer.main
 from conftest import Command
 
-from laneway import __version__
-from laneway.tools import cli
-from laneway.tools.places import environment
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import MPIS, find_local_tool, root
+from laneway_tools import __version__, cli
+from laneway_tools.places import environment
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import MPIS, find_local_tool, root
 
 Programs = Callable[[str], str]
 
@@ -26,8 +25,9 @@ Programs = Callable[[str], str]
 def _fresh_tree(folder: Path) -> Path:
     """What `./dev` needs of a tree in which nothing has been prepared."""
     tree = folder / "tree"
-    (tree / "python").mkdir(parents=True)
-    for name in ("dev", "CMakeLists.txt", "python/pyproject.toml"):
+    for name in ("python", "tools"):
+        (tree / name).mkdir(parents=True)
+    for name in ("dev", "CMakeLists.txt", "python/pyproject.toml", "tools/pyproject.toml"):
         shutil.copy(root() / name, tree / name)
     return tree
 
@@ -155,7 +155,7 @@ _PYTHON = """#!/bin/bash
 case "$*" in
   -c*) exit ;;
   *"-m venv"*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python"; echo "made" >>"$HOME/calls" ;;
-  *"-m pip install"*) printf '%s\\n' "${@: -1}" >>"$HOME/calls"; printf '#!/bin/sh\\necho "laneway $*"\\n' >"$(dirname "$0")/laneway"; chmod +x "$(dirname "$0")/laneway" ;;
+  *"-m pip install"*) printf '%s\\n' "$@" | grep -F "$HOME/tree/" >>"$HOME/calls"; printf '#!/bin/sh\\necho "laneway $*"\\n' >"$(dirname "$0")/laneway"; chmod +x "$(dirname "$0")/laneway" ;;
 esac
 """
 
@@ -174,15 +174,17 @@ def test_the_python_environment_grows_by_need(tmp_path: Path) -> None:
         done = subprocess.run([str(tree / "dev"), *arguments], capture_output=True, text=True, env=environ, timeout=60)
         assert done.returncode == 0, done.stderr
         assert done.stdout == ("" if arguments[0] == "setup" else f"laneway {' '.join(arguments)}\n")
-        return (tmp_path / "calls").read_text().replace(str(tree / "python"), "").split()
+        return (tmp_path / "calls").read_text().replace(f"{tree}/", "").split()
 
-    assert calls("demo") == ["made", "[demo]"]
+    assert calls("demo") == ["made", "tools[demo]"]
     assert calls("demo") == []
-    assert calls("setup") == ["[demo,docs,lint,test,tools]"]
+    everything = ["python[sparse]", "tools[demo,docs,lint,measure,test]"]
+    assert calls("setup") == everything
     assert calls("demo") == [] == calls("test", "--list")
-    with (tree / "python/pyproject.toml").open("a") as project:
-        project.write("# needs something else\n")
-    assert calls("demo") == ["made", "[demo,docs,lint,test,tools]"]
+    for package in ("python", "tools"):
+        with (tree / package / "pyproject.toml").open("a") as project:
+            project.write("# needs something else\n")
+        assert calls("demo") == ["made", *everything]
 
 
 def test_the_doctor_says_what_is_missing_and_what_for(tmp_path: Path) -> None:

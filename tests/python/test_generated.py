@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import generated
-from laneway.tools.places.paths import root
+from laneway_tools.dev import generated
+from laneway_tools.places.paths import root
 
 sys.path.insert(0, str(root() / "api"))
 import generate  # noqa: E402

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Command, needs_bench
 
-from laneway.tools.measure.hardware import Step, targets_of
-from laneway.tools.measure.results import Record
+from laneway_tools.measure.hardware import Step, targets_of
+from laneway_tools.measure.results import Record
 
 _BYTES = 4 << 20
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.papers import heterogeneous, model, points
-from laneway.tools.papers.heterogeneous import Case
-from laneway.tools.places import simulator
-from laneway.tools.places.launch import Job, run
-from laneway.tools.places.paths import root
-from laneway.tools.places.places import parse_place
+from laneway_tools.papers import heterogeneous, model, points
+from laneway_tools.papers.heterogeneous import Case
+from laneway_tools.places import simulator
+from laneway_tools.places.launch import Job, run
+from laneway_tools.places.paths import root
+from laneway_tools.places.places import parse_place
 
 needs_build = pytest.mark.skipif(
     not (root() / "build" / simulator.PRESET / "bench" / "laneway-bench").is_file(),

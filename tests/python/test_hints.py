@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import MPIS, find_local_tool, root
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import MPIS, find_local_tool, root
 
 _PAGE = root() / "docs" / "reference" / "hints.md"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.places import launchers
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.launch import Job, command_line
-from laneway.tools.places.launchers import Allocation
+from laneway_tools.places import launchers
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.launch import Job, command_line
+from laneway_tools.places.launchers import Allocation
 
 _STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $*" >&2
@@ -212,7 +212,7 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_in_an_allocation_of_slurm(slurm: str, programs: Callable[[str], str], command: Command) -> None:
-    inside = [*slurm.split(), "timeout", "60", sys.executable, "-m", "laneway", "run", "--on", "job", "-v"]
+    inside = [*slurm.split(), "timeout", "60", sys.executable, "-m", "laneway_tools", "run", "--on", "job", "-v"]
     argv = [*inside, "--launcher-args=--mpi=pmix", "--", programs("openmpi"), "regions"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=90)
     said = done.stdout + done.stderr

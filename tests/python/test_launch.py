@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import build
-from laneway.tools.places import cluster, launch, petsc, supervisor
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.launch import Job, command_line
-from laneway.tools.places.paths import find_preloads, find_program, root
-from laneway.tools.places.places import Cluster, Local, parse_place
+from laneway_tools.dev import build
+from laneway_tools.places import cluster, launch, petsc, supervisor
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.launch import Job, command_line
+from laneway_tools.places.paths import find_preloads, find_program, root
+from laneway_tools.places.places import Cluster, Local, parse_place
 
 
 def test_a_link_to_a_program_stays(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.papers import model
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_local_tool
+from laneway_tools.papers import model
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_local_tool
 
 
 def _record(seconds: dict[str, list[float]]) -> str:

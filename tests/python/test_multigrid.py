@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from laneway.tools.measure import validate
-from laneway.tools.measure.results import Record
-from laneway.tools.papers import multigrid, points, reproduce
-from laneway.tools.papers.multigrid import LevelOf, Problem
+from laneway_tools.measure import validate
+from laneway_tools.measure.results import Record
+from laneway_tools.papers import multigrid, points, reproduce
+from laneway_tools.papers.multigrid import LevelOf, Problem
 
 
 def test_weak_grids_have_the_same_points_a_rank() -> None:

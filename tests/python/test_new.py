@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import skeleton
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway_tools.dev import skeleton
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What users import, and what the command needs beside it."""
+"""What users import, and what the command needs: packages that do without each other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import tomllib
 
 import pytest
 
-from laneway.tools.places.paths import root
+from laneway_tools import __version__
+from laneway_tools.places.paths import root
 
+_HOW = "pip install './tools[measure]' in Laneway's sources, or ./dev setup there"
 HEAVY = ("matplotlib", "scipy", "numpy", "typer", "rich", "tomli_w", "lizard")
 
 
@@ -19,15 +21,14 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("module", "may"), [("laneway", ()), ("laneway.tools.places.supervisor", ()), ("laneway.tools.cli", ("typer", "rich"))]
+    ("module", "may"), [("laneway", ()), ("laneway_tools.places.supervisor", ()), ("laneway_tools.cli", ("typer", "rich"))]
 )
 def test_an_import_pulls_in_nothing_heavy(module: str, may: tuple[str, ...]) -> None:
     done = _python(f"import sys, {module}; print(*sys.modules)")
     assert done.returncode == 0, done.stderr
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded & set(HEAVY) <= set(may)
-    if module == "laneway":
-        assert "laneway.tools" not in done.stdout.split()
+    assert not {"laneway", "laneway_tools"} - {module.partition(".")[0]} & loaded
 
 
 @pytest.mark.parametrize(
@@ -37,31 +38,41 @@ def test_an_import_pulls_in_nothing_heavy(module: str, may: tuple[str, ...]) -> 
 def test_the_command_says_what_it_needs(module: str, arguments: list[str]) -> None:
     # As where the extra is not installed, or only that of the demo.
     argv = ["laneway", *arguments]
-    done = _python(f"import sys; sys.argv = {argv}; sys.modules[{module!r}] = None; from laneway.__main__ import main; main()")
+    done = _python(f"import sys; sys.argv = {argv}; sys.modules[{module!r}] = None; from laneway_tools.__main__ import main; main()")
     assert done.returncode == 2
-    how = "pip install 'laneway[tools]', or ./dev setup in the working tree"
-    assert done.stderr == f"laneway: the command needs {module}, a package of the extra 'tools': {how}\n"
+    assert done.stderr == f"laneway: the command needs the Python package {module}: {_HOW}\n"
+
+
+def test_the_library_says_where_the_command_is() -> None:
+    hidden = "sys.modules['laneway_tools'] = None"
+    done = _python(f"import runpy, sys; {hidden}; runpy.run_module('laneway', run_name='__main__', alter_sys=True)")
+    assert done.returncode == 2
+    assert done.stderr == f"laneway: the command is the package laneway-tools, which is not installed: {_HOW}\n"
 
 
 def test_the_demo_needs_its_own_extra_alone() -> None:
-    extras = tomllib.loads((root() / "python/pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert "laneway[demo]" in extras["tools"]
-    installed = {re.split("[<>=]", each)[0].replace("-", "_") for each in extras["demo"]}
-    hidden = sorted({"tomli_w", "lizard", "scipy", "plotly", "otf2", "pytest", "mpi4py", "mkdocs"} - installed)
+    project = tomllib.loads((root() / "tools/pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert "laneway-tools[demo]" in extras["measure"]
+    installed = {re.split("[<>=]", each)[0].replace("-", "_") for each in project["dependencies"] + extras["demo"]}
+    hidden = sorted({"laneway", "tomli_w", "lizard", "scipy", "plotly", "otf2", "pytest", "mpi4py", "mkdocs"} - installed)
     done = _python(
-        f"import sys; sys.modules.update(dict.fromkeys({hidden})); from laneway.tools import cli; from laneway.tools.dev import bare, demo"
+        f"import sys; sys.modules.update(dict.fromkeys({hidden})); from laneway_tools import cli; from laneway_tools.dev import bare, demo"
     )
     assert done.returncode == 0, done.stderr
 
 
 def test_measuring_does_not_draw() -> None:
-    done = _python("import sys; from laneway.tools.measure import calibrate, hardware, linkcheck, validate; print(*sys.modules)")
+    done = _python("import sys; from laneway_tools.measure import calibrate, hardware, linkcheck, validate; print(*sys.modules)")
     assert done.returncode == 0, done.stderr
     assert "matplotlib" not in done.stdout.split()
 
 
 def test_the_command_is_the_installed_one() -> None:
-    """`laneway` of this environment and `python -m laneway` are one."""
-    installed = subprocess.run([f"{sys.prefix}/bin/laneway", "--version"], capture_output=True, text=True)
-    module = subprocess.run([sys.executable, "-m", "laneway", "--version"], capture_output=True, text=True, cwd=root())
-    assert (installed.returncode, installed.stdout) == (0, module.stdout), installed.stderr
+    """`laneway` of this environment, `python -m laneway` and `python -m laneway_tools` are one."""
+    ways = [[f"{sys.prefix}/bin/laneway"], [sys.executable, "-m", "laneway"], [sys.executable, "-m", "laneway_tools"]]
+    for way in ways:
+        done = subprocess.run([*way, "--version"], capture_output=True, text=True, cwd=root())
+        assert (done.returncode, done.stdout) == (0, f"laneway {__version__}\n"), done.stderr
+        done = subprocess.run([*way, "run", "--on", "nowhere", "--", "true"], capture_output=True, text=True, cwd=root())
+        assert done.returncode == 2 and "--on nowhere" in done.stderr, done.stderr

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from conftest import needs_long
 
-from laneway.tools.dev import build
-from laneway.tools.places.paths import find_preloads, root
+from laneway_tools.dev import build
+from laneway_tools.places.paths import find_preloads, root
 
 
 def needs_command(name: str, package: str) -> pytest.MarkDecorator:
@@ -80,6 +80,8 @@ def assert_no_binary_names(files: Mapping[str, bytes], *folders: Path) -> None:
 def test_versions_agree() -> None:
     version = project_version()
     assert re.findall(r'^version = "([0-9.]+)"', text_of("python/pyproject.toml"), re.M) == [version]
+    for package in ("python/laneway", "tools/laneway_tools"):
+        assert re.findall(r'^__version__ = "([0-9.]+)"', text_of(f"{package}/__init__.py"), re.M) == [version]
     assert re.findall(r"^version: ([0-9.]+)$", text_of("CITATION.cff"), re.M) == [version]
     assert re.findall(r'^    version\("([0-9.]+)"', text_of("packaging/spack/packages/laneway/package.py"), re.M)[0] == version
     assert re.match(r"laneway \(([0-9.]+)\) ", text_of("debian/changelog"))[1] == version
@@ -243,7 +245,7 @@ def test_debian_source_package(tmp_path: Path) -> None:
     _source_package(tmp_path)
     version = project_version()
     packed = checked(["tar", "-tf", f"laneway_{version}.tar.xz"], tmp_path).split()
-    for name in ("debian/rules", "src/CMakeLists.txt", "python/laneway/tools/dev/build.py", "LICENSE"):
+    for name in ("debian/rules", "src/CMakeLists.txt", "tools/laneway_tools/dev/build.py", "LICENSE"):
         assert any(entry.partition("/")[2] == name for entry in packed), name
     assert not [entry for entry in packed if re.match(r"[^/]*/(build|\.git|\.venv|demo)/", entry)]
     checked(["lintian", "--fail-on", "error", f"laneway_{version}.dsc"], tmp_path)

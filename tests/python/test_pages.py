@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places.paths import root
+from laneway_tools.places.paths import root
 
 
 def _run(folder: Path, pages: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:

@@ -15,17 +15,17 @@ import test_calibrate
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from laneway.tools.draw import style
-from laneway.tools.draw.calibration import draw_calibration
-from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
-from laneway.tools.draw.lines import Value, draw_lines
-from laneway.tools.draw.predictions import draw_predictions
-from laneway.tools.measure import calibrate, validate
-from laneway.tools.measure.validate import Case
-from laneway.tools.papers import reproduce
-from laneway.tools.papers.closed_forms import draw_closed_forms
-from laneway.tools.papers.model import Scenario
-from laneway.tools.places.paths import root
+from laneway_tools.draw import style
+from laneway_tools.draw.calibration import draw_calibration
+from laneway_tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
+from laneway_tools.draw.lines import Value, draw_lines
+from laneway_tools.draw.predictions import draw_predictions
+from laneway_tools.measure import calibrate, validate
+from laneway_tools.measure.validate import Case
+from laneway_tools.papers import reproduce
+from laneway_tools.papers.closed_forms import draw_closed_forms
+from laneway_tools.papers.model import Scenario
+from laneway_tools.places.paths import root
 
 _NAMES = [name for name in style.STYLES if name != "p2p"]
 

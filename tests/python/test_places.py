@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.places import Cluster, Local, parse_place
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.places import Cluster, Local, parse_place
 
 
 @pytest.mark.parametrize(

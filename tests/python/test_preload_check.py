@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.places import preload_check
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_preloads, root
+from laneway_tools.places import preload_check
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_preloads, root
 
 Programs = Callable[[str], str]
 MPIS = ["openmpi", "mpich"]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places import processors
+from laneway_tools.places import processors
 
 UNIFIED = "30 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from laneway.tools.dev import build, demo, steps, suites
-from laneway.tools.dev.steps import Steps
-from laneway.tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
-from laneway.tools.measure import results
-from laneway.tools.places import talk
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway_tools.dev import build, demo, steps, suites
+from laneway_tools.dev.steps import Steps
+from laneway_tools.draw.exchanges import Bar, NodeMatrix, draw_matrices, draw_times
+from laneway_tools.measure import results
+from laneway_tools.places import talk
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 CTEST = """<?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="x" tests="4" failures="1" disabled="0" skipped="1">

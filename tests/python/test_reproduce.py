@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.measure.results import Record
-from laneway.tools.papers import flows, points, reproduce
-from laneway.tools.papers.points import Point
-from laneway.tools.papers.reproduce import Case, Pair, order, pairs_of
-from laneway.tools.places import machines
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_local_tool
-from laneway.tools.places.places import Simulated
-from laneway.tools.places.simulation import Platform
+from laneway_tools.measure.results import Record
+from laneway_tools.papers import flows, points, reproduce
+from laneway_tools.papers.points import Point
+from laneway_tools.papers.reproduce import Case, Pair, order, pairs_of
+from laneway_tools.places import machines
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_local_tool
+from laneway_tools.places.places import Simulated
+from laneway_tools.places.simulation import Platform
 
 
 def test_unknown_figures_are_refused(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from laneway.tools.places import cluster
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.processes import TIMED_OUT
+from laneway_tools.places import cluster
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.processes import TIMED_OUT
 
 MPIS = ["openmpi", "mpich"]
 CLUSTER = "cluster:2x2@200mbit"
@@ -194,8 +194,8 @@ def test_an_ordinary_user_gets_a_cluster_or_a_reason(programs: Programs, tmp_pat
         program.write_bytes(Path(programs("openmpi")).read_bytes())
         program.chmod(0o755)
         as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-        argv = [*as_nobody, sys.executable, "-m", "laneway", "run", "--on", CLUSTER, "--", str(program)]
-        imports = [*as_nobody, sys.executable, "-c", "import laneway.tools.cli"]
+        argv = [*as_nobody, sys.executable, "-m", "laneway_tools", "run", "--on", CLUSTER, "--", str(program)]
+        imports = [*as_nobody, sys.executable, "-c", "import laneway_tools.cli"]
         readable = subprocess.run(imports, capture_output=True, cwd="/")
         if readable.returncode != 0:
             pytest.skip("the Python environment cannot be read by an ordinary user")

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.measure.results import Record
-from laneway.tools.papers import points, scale
-from laneway.tools.papers.points import Plans
-from laneway.tools.papers.scale import PATTERNS, Case, Found
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_local_tool
+from laneway_tools.measure.results import Record
+from laneway_tools.papers import points, scale
+from laneway_tools.papers.points import Plans
+from laneway_tools.papers.scale import PATTERNS, Case, Found
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_local_tool
 
 
 @pytest.fixture

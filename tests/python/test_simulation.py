@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places import machines, simulator
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.launch import Job, run
-from laneway.tools.places.paths import root
-from laneway.tools.places.places import Simulated, parse_place
-from laneway.tools.places.simulation import Platform, fewest_hops
+from laneway_tools.places import machines, simulator
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.launch import Job, run
+from laneway_tools.places.paths import root
+from laneway_tools.places.places import Simulated, parse_place
+from laneway_tools.places.simulation import Platform, fewest_hops
 
 EXPECTED = Path(__file__).with_name("simulated_times.json")
 needs_build = pytest.mark.skipif(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import typer
 
-from laneway.tools import cli
-from laneway.tools.dev import site
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import MPIS, find_local_tool, root
+from laneway_tools import cli
+from laneway_tools.dev import site
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import MPIS, find_local_tool, root
 
-_NEEDS_SITE = pytest.mark.skipif(bool(site.missing()), reason=f"SKIP: the site needs {', '.join(site.missing())} (python[docs])")
+_NEEDS_SITE = pytest.mark.skipif(bool(site.missing()), reason=f"SKIP: the site needs {', '.join(site.missing())} (tools[docs])")
 _NOT_OF_EVERYBODY = {"device", "hypre", "stream_triggering", "mpi_advance", "mpi_advance_names", "mpi_advance_setters"}
 """Headers of plugins and of programs written for another library."""
 
@@ -36,7 +36,7 @@ def test_the_site_is_built(tmp_path: Path) -> None:
 
 @_NEEDS_SITE
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
-    for name in ("mkdocs.yml", "python/laneway/tools/dev/site_hooks.py", "Doxyfile"):
+    for name in ("mkdocs.yml", "tools/laneway_tools/dev/site_hooks.py", "Doxyfile"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root() / name, tmp_path / name)
     (tmp_path / "docs").mkdir()

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.table import Table
 
-from laneway.tools.places import talk
+from laneway_tools.places import talk
 
 
 def _table() -> Table:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.dev import affected, build, checks, suites, times
-from laneway.tools.dev.suites import Outcome
-from laneway.tools.dev.times import Item, Process, Spent
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway_tools.dev import affected, build, checks, suites, times
+from laneway_tools.dev.suites import Outcome
+from laneway_tools.dev.times import Item, Process, Spent
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 
 def _ninja_line(begin: int, end: int, output: str) -> str:
@@ -103,7 +103,7 @@ def test_a_file_changes_the_programs_made_of_it(file: str, programs: set[str]) -
 def test_documents_and_tools_are_in_no_program() -> None:
     presets = ("openmpi", "nompi")
     assert affected.suites_affected([], presets) == []
-    assert affected.suites_affected(["docs/start/c.md", "python/laneway/x.py"], presets) == ["lint", "python"]
+    assert affected.suites_affected(["docs/start/c.md", "python/laneway/x.py", "tools/laneway_tools/x.py"], presets) == ["lint", "python"]
     assert affected.suites_affected(["README.md", "src/core/a.cpp"], presets) == ["lint", *presets, "python"]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from conftest import Command, needs_bench
 
-from laneway.tools.measure import trace
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import find_program, root
+from laneway_tools.measure import trace
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_program, root
 
 
 def _line(rank: int, peer: int, steps: list[dict[str, Any]], moments: list[list[int]], **more: Any) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from laneway.tools.places import cluster
-from laneway.tools.places.errors import UserError
-from laneway.tools.places.paths import root
+from laneway_tools.places import cluster
+from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import root
 
 _NOBODY = 65534
 
@@ -22,10 +22,10 @@ def test_nobody_may_have_a_cluster(tmp_path: Path) -> None:
     if (refused := subprocess.run(probe, capture_output=True, text=True)).returncode != 0:
         pytest.skip(f"user namespaces are not allowed here: {refused.stderr.strip()}")
     python = [*drop, sys.executable, "-B"]
-    around = {**os.environ, "HOME": "/nonexistent", "TMPDIR": "/tmp", "PYTHONPATH": str(root() / "python")}
-    if subprocess.run([*python, "-c", "import laneway.tools.cli"], env=around, cwd="/", capture_output=True).returncode != 0:
+    around = {**os.environ, "HOME": "/nonexistent", "TMPDIR": "/tmp", "PYTHONPATH": str(root() / "tools")}
+    if subprocess.run([*python, "-c", "import laneway_tools.cli"], env=around, cwd="/", capture_output=True).returncode != 0:
         pytest.skip("nobody cannot read this working tree or its Python")
-    argv = [*python, "-m", "laneway", "run", "--on", "cluster:2x1@200mbit", "--", "hostname"]
+    argv = [*python, "-m", "laneway_tools", "run", "--on", "cluster:2x1@200mbit", "--", "hostname"]
     done = subprocess.run(argv, env=around, cwd="/", capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     names = sorted(line for line in done.stdout.splitlines() if line)

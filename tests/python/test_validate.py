@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from laneway.tools.draw.predictions import draw_predictions
-from laneway.tools.measure import validate
-from laneway.tools.measure.validate import Case, Score
-from laneway.tools.places.errors import UserError
+from laneway_tools.draw.predictions import draw_predictions
+from laneway_tools.measure import validate
+from laneway_tools.measure.validate import Case, Score
+from laneway_tools.places.errors import UserError
 
 
 def case(measured, predicted, chosen="direct", mpi=1.0, auto=1.0, init=None):

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from conftest import needs_long
 
-from laneway.tools.dev import wheels
-from laneway.tools.places.errors import UserError
+from laneway_tools.dev import wheels
+from laneway_tools.places.errors import UserError
 
 
 def test_unknown_libraries_are_named() -> None:

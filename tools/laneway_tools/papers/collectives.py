@@ -1,0 +1,170 @@
+"""``laneway reproduce dense``: algorithms of all-to-all and allreduce by size, on simulated clusters as in the talks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from laneway_tools.draw import style
+from laneway_tools.draw.lines import Value, draw_lines
+from laneway_tools.measure import results
+from laneway_tools.measure.results import Record, number, rounded
+from laneway_tools.papers import measured, points
+from laneway_tools.papers.measured import Part
+from laneway_tools.papers.points import Point
+from laneway_tools.places import machines
+from laneway_tools.places.places import Simulated
+from laneway_tools.places.simulator import DATA
+
+_ALLTOALL_SIZES = (4, 64, 1024, 4096)
+_MANY_RANKS_SIZES = (4,)
+_ALLREDUCE_SIZES = (8, 2048, 32768, 524_288)
+_SHORT_ALLREDUCE_SIZES = (8, 2048)
+# Of these, as many messages as there are pairs of ranks are sent, 262,144 on 512 ranks, some at once: the time to
+# simulate them grows with the square of their number.
+_OF_ALL_PAIRS = {"alltoall": ("mpi", "nonblocking", "pairwise"), "allreduce": ("ring",)}
+# Without those that keep the order of operands, and windows, which are measured elsewhere.
+_ALGORITHMS = {
+    "alltoall": (
+        *("mpi", "nonblocking", "pairwise", "bruck"),
+        *("hierarchical", "multi_leader", "node_aware", "locality_aware", "multi_leader_locality"),
+    ),
+    "allreduce": ("mpi", "recursive_doubling", "ring", "rabenseifner", "node_aware", "multi_lane", "locality_aware"),
+}
+_FEW = 2  # sizes of a quick run
+_COLUMNS = ("machine", "nodes", "ranks", "op", "bytes", "candidate", "chosen", "simulated_s")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An operation on a machine, by size."""
+
+    machine: str
+    nodes: int
+    ranks_of_node: int
+    operation: str
+    sizes: Sequence[int]
+    has_all_pairs: bool = True
+
+    def points(self) -> list[Point]:
+        """One run for each size: they are simulated side by side."""
+        goodput = f"{1 / machines.read(self.machine).injection_beta:g}"
+        left_out = () if self.has_all_pairs else _OF_ALL_PAIRS[self.operation]
+        algorithms = [name for name in _ALGORITHMS[self.operation] if name not in left_out]
+        candidates = ",".join((*algorithms, "auto"))
+        arguments = ("dense", "--op", self.operation, "--candidate", candidates, "--goodput", goodput)
+        arguments += ("--iterations", "1", "--warmup", "0")
+        place = Simulated(self.machine, self.nodes, self.ranks_of_node)
+        return [Point(place, (*arguments, "--bytes", str(size)), ((DATA, "0"),)) for size in self.sizes]
+
+
+#: "Scaling Results (Dane, 32 Nodes)" and "Optimizing GPU-Aware Allreduce Operations" (DeltaAI) of the talks.
+FIGURES = (
+    Figure("dane-like", 32, 16, "alltoall", _MANY_RANKS_SIZES, has_all_pairs=False),
+    Figure("dane-like", 4, 16, "alltoall", _ALLTOALL_SIZES),
+    Figure("dane-like", 32, 16, "allreduce", _SHORT_ALLREDUCE_SIZES, has_all_pairs=False),
+    Figure("dane-like", 8, 16, "allreduce", _ALLREDUCE_SIZES),
+    Figure("deltaai-like", 16, 4, "allreduce", _ALLREDUCE_SIZES),
+)
+
+
+def figures(*, quick: bool) -> list[Figure]:
+    """All of them; ``quick``: on an eighth of the nodes, but two at least, two sizes of each."""
+    if not quick:
+        return list(FIGURES)
+    return [replace(f, nodes=max(2, f.nodes // 8), sizes=f.sizes[:_FEW]) for f in FIGURES]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The virtual time of an algorithm at a size."""
+
+    figure: Figure
+    bytes: int
+    candidate: str
+    chosen: str
+    seconds: float
+
+    def row(self) -> dict[str, object]:
+        return {
+            "machine": self.figure.machine,
+            "nodes": self.figure.nodes,
+            "ranks": self.figure.nodes * self.figure.ranks_of_node,
+            "op": self.figure.operation,
+            "bytes": self.bytes,
+            "candidate": self.candidate,
+            "chosen": self.chosen,
+            "simulated_s": rounded(self.seconds),
+        }
+
+
+def found_in(figure: Figure, records: Iterable[Record]) -> list[Found]:
+    """The blocking candidates of the records; simulated, persistent ones take as long."""
+    found = []
+    for record in records:
+        candidate, seconds = str(record["candidate"]), number(record, "median_s")
+        if seconds is not None and not candidate.endswith(":persistent"):
+            found.append(Found(figure, int(number(record, "bytes") or 0), candidate, str(record["chosen"] or ""), seconds))
+    return found
+
+
+def regret(found: Sequence[Found]) -> float:
+    """Of one size: the time of ``auto`` over that of the fastest, whatever it is."""
+    auto = next(one.seconds for one in found if one.candidate == "auto")
+    return auto / min(one.seconds for one in found)
+
+
+def parts(table: Path) -> list[Part]:
+    """What the page of results says of a table: a table an operation and machine, microseconds by size."""
+    rows = results.read_csv(table, _COLUMNS)
+    made = []
+    for key in dict.fromkeys((row["op"], row["machine"], row["nodes"], row["ranks"]) for row in rows):
+        own = [row for row in rows if (row["op"], row["machine"], row["nodes"], row["ranks"]) == key]
+        operation, machine, nodes, ranks = key
+        title = f"{operation}, {machine}, {nodes} nodes, {ranks} ranks, µs"
+        made.append(_part(title, own))
+    return made
+
+
+def _part(title: str, own: Sequence[dict[str, str]]) -> Part:
+    sizes = list(dict.fromkeys(row["bytes"] for row in own))
+    times = {(row["candidate"], row["bytes"]): float(row["simulated_s"]) for row in own}
+    chosen = {row["bytes"]: row["chosen"] for row in own if row["candidate"] == "auto"}
+    lines = []
+    for candidate in dict.fromkeys(row["candidate"] for row in own):
+        cells = [times.get((candidate, size)) for size in sizes]
+        lines.append((candidate, *("-" if cell is None else f"{1e6 * cell:.1f}" for cell in cells)))
+    lines.append(("`auto` chose", *(chosen[size] for size in sizes)))
+    fastest = {size: min(seconds for (_, where), seconds in times.items() if where == size) for size in sizes}
+    lines.append(("`auto` ÷ fastest", *(f"{times['auto', size] / fastest[size]:.3f}" for size in sizes)))
+    return Part(title, ("algorithm", *(f"{int(size):,} B" for size in sizes)), tuple(lines))
+
+
+def draw(table: Path, output: Path) -> list[Path]:
+    """The pictures of what ``dense`` has written, into a folder: an operation on a machine is a panel."""
+    rows = results.read_csv(table, _COLUMNS)
+    made = []
+    for operation in dict.fromkeys(row["op"] for row in rows):
+        values = [
+            Value(f"{row['machine']}, {row['nodes']} nodes", row["candidate"], float(row["bytes"]), float(row["simulated_s"]))
+            for row in rows
+            if row["op"] == operation
+        ]
+        path = output / f"dense-{operation}.svg"
+        made.append(draw_lines(values, "bytes", f"{operation}, simulated", path, y_text=style.seconds_text, logarithmic=True))
+    return made
+
+
+def dense(output: Path, console: Console, *, quick: bool = False) -> None:
+    """Virtual times of all-to-all and allreduce by size and algorithm, and what ``auto`` chose."""
+    wanted = figures(quick=quick)
+    runs = [(figure, point) for figure in wanted for point in figure.points()]
+    records = points.run_all([point for _, point in runs])
+    found = [one for (figure, _), some in zip(runs, records, strict=True) for one in found_in(figure, some)]
+    table = output / "dense.csv"
+    results.write_csv(table, [one.row() for one in found])
+    measured.show(console, parts(table))
+    console.print(", ".join(map(str, [table, *draw(table, output)])))
