@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from laneway_tools.draw import style
+from laneway_tools.measure import bootstrap
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,6 @@ class NodeMatrix:
     node_bytes: Sequence[Sequence[float]]
 
 
-_RESAMPLES = 1000
 _PANELS = 4
 
 
@@ -44,10 +44,8 @@ def _speedup(base: Bar, bar: Bar) -> tuple[float, float, float]:
     ratio = base.median_seconds / bar.median_seconds
     if not base.samples or not bar.samples:
         return ratio, ratio, ratio
-    random = np.random.default_rng(1)
-    medians = [np.median(random.choice(np.array(one.samples), (_RESAMPLES, len(one.samples))), axis=1) for one in (base, bar)]
-    low, high = np.percentile(medians[0] / medians[1], [2.5, 97.5])
-    return ratio, min(float(low), ratio), max(float(high), ratio)
+    low, high = bootstrap.interval_of_ratio(base.samples, bar.samples)
+    return ratio, min(low, ratio), max(high, ratio)
 
 
 def draw_times(bars: Sequence[Bar], title: str, stem: Path) -> list[Path]:

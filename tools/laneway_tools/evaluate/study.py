@@ -1,4 +1,4 @@
-"""What was measured, by case and contestant, and comparisons with their intervals. Only this module does statistics."""
+"""What was measured, by case and contestant, and comparisons with their intervals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from laneway_tools.measure import bootstrap
 from laneway_tools.measure.results import Record, number
 
 _RESAMPLES = 400
@@ -100,7 +101,7 @@ class Measured:
     def resampled(self) -> np.ndarray:
         """Logarithms of medians, resampled, one row for each launch."""
         random = np.random.default_rng(self.seed)
-        rows = [np.median(random.choice(some, (_RESAMPLES, some.size)), axis=1) for _, some in sorted(self.launches.items())]
+        rows = [bootstrap.resampled_medians(some, random, _RESAMPLES) for _, some in sorted(self.launches.items())]
         return np.log(np.array(rows))
 
     @cached_property
@@ -118,8 +119,8 @@ class Measured:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Of ``median``, 95%."""
-        low, high = np.exp(np.percentile(self.drawn(), [2.5, 97.5]))
-        return float(low), float(high)
+        low, high = bootstrap.interval(self.drawn())
+        return math.exp(low), math.exp(high)
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,12 @@ class Ratio:
     value: float
     low: float
     high: float
+
+    @staticmethod
+    def of_logs(value: float, drawn: np.ndarray) -> Ratio:
+        """Of its logarithm, and of logarithms that it might as well have had."""
+        low, high = bootstrap.interval(drawn)
+        return Ratio(math.exp(value), math.exp(low), math.exp(high))
 
     def shows(self, noise: float = 0.0) -> bool:
         """Whether it differs from 1 by more than its interval, and by more than equals differ here."""
@@ -153,16 +160,13 @@ def _pooled(pairs: Sequence[tuple[Measured, Measured]]) -> Ratio:
             choice = np.random.default_rng(7).integers(count, size=(count, _RESAMPLES))
         drawn = drawn + first.drawn(choice) - second.drawn(choice)
         values += math.log(first.median / second.median)
-    low, high = np.exp(np.percentile(drawn / len(pairs), [2.5, 97.5]))
-    return Ratio(math.exp(values / len(pairs)), float(low), float(high))
+    return Ratio.of_logs(values / len(pairs), drawn / len(pairs))
 
 
 def over_sum(taken: Measured, others: Sequence[Measured], factor: float) -> Ratio:
     """The time of one as a multiple of `factor` times the sum of others' times."""
     value = taken.median / (factor * sum(other.median for other in others))
-    drawn = taken.drawn() - np.log(factor * sum(np.exp(other.drawn()) for other in others))
-    low, high = np.exp(np.percentile(drawn, [2.5, 97.5]))
-    return Ratio(value, float(low), float(high))
+    return Ratio.of_logs(math.log(value), taken.drawn() - np.log(factor * sum(np.exp(other.drawn()) for other in others)))
 
 
 @dataclass

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from laneway_tools.measure import results
+from laneway_tools.measure import bootstrap, results
 from laneway_tools.measure.results import Record
 from laneway_tools.places.errors import UserError
 
 _CASE = ("benchmark", "op", "pattern", "bytes", "heavy_bytes", "ranks", "machine", "devices", "memory", "path", "level", "where", "library")
-_RESAMPLES = 2000
-_SEED = 1
 
 Key = tuple[object, ...]
 
@@ -65,14 +63,6 @@ def _describe(key: Key) -> str:
     return " ".join(named) + f", {parts['ranks']} ranks, {parts['machine']}"
 
 
-def _interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Of the ratio of the medians: both runs are resampled, each by itself."""
-    random = np.random.default_rng(_SEED)
-    medians = [np.median(random.choice(some, (_RESAMPLES, some.size)), axis=1) for some in (first, second)]
-    low, high = np.percentile(medians[1] / medians[0], [2.5, 97.5])
-    return float(low), float(high)
-
-
 def pair(first: Sequence[Record], second: Sequence[Record]) -> list[Comparison]:
     """What both files have, in the order of the first."""
     ours, theirs = _samples(first), _samples(second)
@@ -82,7 +72,7 @@ def pair(first: Sequence[Record], second: Sequence[Record]) -> list[Comparison]:
             continue
         a, b = np.array(seconds), np.array(theirs[key])
         before, after = float(np.median(a)), float(np.median(b))
-        pairs.append(Comparison(_describe(key[:-1]), str(key[-1]), before, after, after / before, *_interval(a, b)))
+        pairs.append(Comparison(_describe(key[:-1]), str(key[-1]), before, after, after / before, *bootstrap.interval_of_ratio(b, a)))
     return pairs
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from laneway_tools.measure import results
+from laneway_tools.measure import bootstrap, results
 from laneway_tools.measure.results import Record, number
 from laneway_tools.places import launch, talk
 from laneway_tools.places.errors import UserError
@@ -207,11 +207,7 @@ def _interval(launches: dict[str, list[Record]], candidate: str) -> Union[tuple[
     """Of the median of a candidate's times by those of MPI's own operation, pairs of the same round of the same launch."""
     pairs = zip(launches.get(candidate, []), launches["mpi"])
     ratios = [a / b for own, other in pairs for a, b in zip(_samples(own), _samples(other))]
-    if len(ratios) < 2:
-        return None
-    drawn = np.random.default_rng(20240229).choice(ratios, (2000, len(ratios)))
-    low, high = np.quantile(np.median(drawn, axis=1), (0.025, 0.975))
-    return float(low), float(high)
+    return bootstrap.interval_of_median(ratios) if len(ratios) > 1 else None
 
 
 def _samples(record: Record) -> list[float]:
