@@ -346,7 +346,7 @@ const Series& ceiling_of(const Series& series, const std::vector<Series>& all) {
 struct Fraction {
   Fraction(const Series& series, const Series& of) {
     const std::vector<double> ratios = paired_ratios(of.seconds, series.seconds);
-    median = bench::median(ratios);
+    median = laneway::median(ratios);
     interval = bootstrap_median(ratios);
   }
   [[nodiscard]] std::string text() const {

@@ -3,11 +3,9 @@
 #include <span>
 #include <vector>
 
-namespace laneway::bench {
+#include "core/statistics.hpp"
 
-/// The value below which the fraction `q` of the samples lies, interpolated between neighbours. Not for no samples.
-[[nodiscard]] double quantile(std::vector<double> samples, double q);
-[[nodiscard]] double median(std::vector<double> samples);
+namespace laneway::bench {
 
 struct Interval {
   double low = 0;

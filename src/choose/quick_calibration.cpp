@@ -12,6 +12,7 @@
 #include "comm/mailbox.hpp"
 #include "core/processors.hpp"
 #include "core/simulated.hpp"
+#include "core/statistics.hpp"
 #include "core/wire.hpp"
 #include "mpi/check.hpp"
 
@@ -90,9 +91,7 @@ class Probe {
       round();
       each = MPI_Wtime() - begin;
     }
-    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-    std::nth_element(seconds.begin(), middle, seconds.end());
-    return *middle;
+    return laneway::median(std::move(seconds));
   }
 
   const PrivateComm& comm_;

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "core/statistics.hpp"
+
 namespace laneway::interpose {
 
 namespace {
@@ -27,19 +29,6 @@ std::string get_text(Reader& reader) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-double median(std::vector<double> values) {
-  const std::size_t half = values.size() / 2;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(half));
-  if (values.size() % 2 == 1) return values[half];
-  return (values[half] + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) / 2;
-}
-
-double drawn(const std::vector<double>& samples, std::mt19937_64& random) {
-  std::vector<double> resample(samples.size());
-  for (double& value : resample) value = samples[random() % samples.size()];
-  return median(std::move(resample));
-}
-
 bool is_measured(const SummaryRow& row) {
   return row.taken > 0 && row.sampled > 0 && row.seconds[0].size() >= least_samples &&
          row.seconds[1].size() >= least_samples;
@@ -54,18 +43,14 @@ double factor(const SummaryRow& row, std::int64_t world) {
 /// Values that the saving might as well have had (bootstrap), the same each time.
 std::vector<double> possible_savings(const SummaryRow& row, std::int64_t world) {
   std::mt19937_64 random(20261126);
-  std::vector<double> savings;
-  for (std::size_t i = 0; i < draws; ++i)
-    savings.push_back((drawn(row.seconds[0], random) - drawn(row.seconds[1], random)) * factor(row, world));
+  std::vector<double> savings = resampled_medians(row.seconds[0], draws, random);
+  const std::vector<double> plan = resampled_medians(row.seconds[1], draws, random);
+  for (std::size_t i = 0; i < draws; ++i) savings[i] = (savings[i] - plan[i]) * factor(row, world);
   return savings;
 }
 
-Estimate estimate(double value, std::vector<double> possible) {
-  std::ranges::sort(possible);
-  const auto at = [&](double share) {
-    return possible[static_cast<std::size_t>(share * static_cast<double>(possible.size() - 1))];
-  };
-  return {value, std::min(value, at(0.025)), std::max(value, at(0.975))};
+Estimate estimate(double value, const std::vector<double>& possible) {
+  return {value, std::min(value, quantile(possible, 0.025)), std::max(value, quantile(possible, 0.975))};
 }
 
 double value_of_saving(const SummaryRow& row, std::int64_t world) {
@@ -210,7 +195,7 @@ Verdict verdict(const Summary& summary) {
     const std::vector<double> more = possible_savings(row, summary.world);
     for (std::size_t i = 0; i < draws; ++i) possible[i] += more[i];
   }
-  if (verdict.measured > 0) verdict.saved = estimate(value, std::move(possible));
+  if (verdict.measured > 0) verdict.saved = estimate(value, possible);
   return verdict;
 }
 
