@@ -13,6 +13,7 @@
 #include "arguments/unknown_variables.hpp"
 #include "comm/communicator.hpp"
 #include "core/error.hpp"
+#include "exec/progress.hpp"
 #include "laneway/laneway.h"
 #include "mpi/library.hpp"
 #include "mpi/running.hpp"

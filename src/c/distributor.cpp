@@ -8,6 +8,7 @@
 #include "c/operation.hpp"
 #include "choose/way_back.hpp"
 #include "operate/element_lists.hpp"
+#include "operate/neighborhood.hpp"
 #include "operate/one_side.hpp"
 
 using namespace laneway;

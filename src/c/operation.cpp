@@ -9,6 +9,7 @@
 #include "arguments/topology.hpp"
 #include "laneway/operation.h"
 #include "operate/neighbor_mpi.hpp"
+#include "operate/neighborhood.hpp"
 
 namespace laneway {
 
@@ -29,10 +30,10 @@ void check_first(LNW_Topology, const Call&) {}
 std::unique_ptr<Request> start(MPI_Comm comm, const Call& call) {
   if (is_left_to_mpi(comm, call)) return start_by_mpi(comm, call);
   check_first(comm, call);
-  return Request::make_nonblocking(Communicator::of_nonblocking(comm), call);
+  return start_neighborhood(Communicator::of_nonblocking(comm), call);
 }
 std::unique_ptr<Request> start(LNW_Topology topology, const Call& call) {
-  return Request::make_nonblocking(topology_of(topology), call);
+  return start_neighborhood(topology_of(topology), call);
 }
 
 /// A call without a place for the request is told where all arguments are looked at.
@@ -118,7 +119,7 @@ int persistent(const char* name, Where where, MPI_Info info, LNW_Request* reques
   return guarded(name, where, [&] {
     Call checked = with_request(call, request);
     checked.is_persistent = true;
-    *request = handle_of(Request::make(communicator_of(where), info, checked));
+    *request = handle_of(make_neighborhood(communicator_of(where), info, checked));
   });
 }
 template int persistent(const char*, MPI_Comm, MPI_Info, LNW_Request*, const Call&) noexcept;

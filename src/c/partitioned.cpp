@@ -7,6 +7,7 @@
 #include "c/barrier.hpp"
 #include "core/simulated.hpp"
 #include "exec/now_and_then.hpp"
+#include "operate/neighborhood.hpp"
 
 using namespace laneway;
 
@@ -35,7 +36,8 @@ int init_partitioned(const char* name, PartitionedArguments arguments, const cha
     const Communicator* const known = Communicator::find(comm);
     const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
     auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
-    *request = handle_of(Request::make_of(pairs->comm(), pairs->error_handler(), std::move(work)));
+    *request = handle_of(std::make_unique<Request>(pairs->comm(), pairs->error_handler(), std::move(work),
+                                                   Reasons{.strategy = "direct"}));
   });
 }
 
@@ -45,13 +47,13 @@ Request& some_request(LNW_Request request) {
 }
 
 Work& work_of(LNW_Request request) {
-  Work* const work = some_request(request).work();
-  require(work != nullptr, ErrorKind::request, "request was made by neither LNW_Psend_init nor LNW_Precv_init");
-  return *work;
+  Work& work = some_request(request).work();
+  require(work.has_partitions(), ErrorKind::request, "request was made by neither LNW_Psend_init nor LNW_Precv_init");
+  return work;
 }
 
 const EdgePartitions& partitions_of(LNW_Request request) {
-  const EdgePartitions* const partitions = some_request(request).partitions();
+  const EdgePartitions* const partitions = some_request(request).work().edge_partitions();
   require(partitions != nullptr, ErrorKind::request, "request has no edges with partitions");
   return *partitions;
 }
@@ -90,26 +92,24 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
         return topology_of(where);
     }();
     std::string fault;
-    std::unique_ptr<EdgePartitions> partitions;
-    std::vector<PlanEvent> events;
+    CallEvents events;
     try {
       const Topology& topology = communicator.topology();
       if (request == nullptr) fault = "request is NULL";
       if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
       if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
       if (fault.empty()) {
-        partitions =
+        auto partitions =
             std::make_unique<EdgePartitions>(std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
                                              std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
-        events = partitions->events(describe(call, topology), topology, call);
+        events.events = partitions->events(describe(call, topology), topology, call);
+        events.partitions = std::move(partitions);
       }
     } catch (const Error&) {
-      // Request::make finds the same, and tells the others.
+      // make_neighborhood finds the same, and tells the others.
     }
     if (!fault.empty()) call.fault = fault.c_str();
-    std::unique_ptr<Request> made = Request::make(communicator, info, call, events);
-    made->set_partitions(std::move(partitions));
-    *request = handle_of(std::move(made));
+    *request = handle_of(make_neighborhood(communicator, info, call, std::move(events)));
   });
 }
 
@@ -262,13 +262,13 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
 int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
   return guarded_alone(__func__, request, [&] {
     const EdgePartitions& partitions = partitions_of(request);
-    const int event = partitions.event_of_sent(edge, partition);
-    const auto which = [&] { return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge); };
-    Request& found = request_of(request);
-    require(found.active(), ErrorKind::request,
-            [&] { return which() + " of a request that is not active: call LNW_Start before"; });
-    require(partitions.ready(event, [&](int each) { return found.fire_once(each); }), ErrorKind::argument,
-            [&] { return which() + " is ready already"; });
+    Work& work = request_of(request).work();
+    partitions.ready(edge, partition, [&](int event) {
+      require(work.active(), ErrorKind::request, [&] {
+        return EdgePartitions::text(edge, partition) + " of a request that is not active: call LNW_Start before";
+      });
+      return work.fire_once(event);
+    });
     progress_all();
   });
 }
@@ -279,7 +279,7 @@ int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag) {
     *flag = 1;
     if (request == LNW_REQUEST_NULL) return;
     const int event = partitions_of(request).event_of_received(edge, partition);
-    const Request& found = request_of(request);
-    *flag = has_arrived([&] { return !found.active() || found.reached(event); });
+    const Work& work = request_of(request).work();
+    *flag = has_arrived([&] { return !work.active() || work.reached(event); });
   });
 }

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 
-#include "arguments/call.hpp"
 #include "c/barrier.hpp"
 #include "choose/reasons.hpp"
 #include "device/memory.hpp"
@@ -28,8 +27,7 @@ void set_empty(MPI_Status* status) {
 void set_status(LNW_Request request, bool was_active, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   set_empty(status);
-  if (was_active && request != LNW_REQUEST_NULL && request_of(request).work() != nullptr)
-    request_of(request).work()->fill(*status);
+  if (was_active && request != LNW_REQUEST_NULL) request_of(request).work().fill(*status);
 }
 
 MPI_Status* status_at(MPI_Status statuses[], std::size_t i) {
@@ -66,75 +64,61 @@ Request& not_null(LNW_Request request, Argument argument = {}) {
   return request_of(request);
 }
 
-Request& inactive(LNW_Request request, Argument argument = {}) {
+/// Throws unless the request is in the state that is wanted; `wanted` takes a state.
+template <class Wanted>
+Request& in_state(LNW_Request request, Argument argument, Wanted&& wanted) {
   Request& found = not_null(request, argument);
-  require(!found.in_queue(), ErrorKind::request,
-          [&] { return argument.text() + " is in a queue, to which it belongs until LNW_Queue_wait has returned"; });
-  require(!found.active(), ErrorKind::request, [&] { return argument.text() + " is active"; });
+  const WorkState state = found.state();
+  require(wanted(state), ErrorKind::request, [&] { return argument.text() + " " + text_of(state); });
   return found;
 }
 
-Request& startable(LNW_Request request, Argument argument = {}) {
-  Request& ready = not_null(request, argument);
-  require(!ready.nonblocking(), ErrorKind::request,
-          [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
-  require(!ready.failed(), ErrorKind::request,
-          [&] { return argument.text() + " has failed before and can only be freed"; });
-  require(ready.bound() || ready.in_queue(), ErrorKind::request,
-          [&] { return argument.text() + " has no buffers yet: call LNW_Request_set_buffers first"; });
-  Request& idle = inactive(request, argument);
-  require(!idle.is_blocked(), ErrorKind::request, [&] {
-    return argument.text() + " shares its staging memory (lnw_shared_staging) with a request that is active";
-  });
-  return idle;
+Request& inactive(LNW_Request request) {
+  return in_state(request, {},
+                  [](WorkState state) { return state != WorkState::active && state != WorkState::in_queue; });
 }
 
-/// Requests that are to be active together: each once, and no two with staging memory in common. They are claimed one
-/// after another, and given back if one of them cannot be, so that then none is started.
-class Together {
- public:
-  explicit Together(std::span<const LNW_Request> requests) : requests_(requests) {
-    try {
-      for (; claimed_ < requests_.size(); ++claimed_) claim(claimed_);
-    } catch (...) {
-      give_back(0);
-      throw;
-    }
+Request& startable(LNW_Request request, Argument argument = {}) {
+  require(!not_null(request, argument).nonblocking(), ErrorKind::request,
+          [&] { return argument.text() + " is nonblocking; only persistent requests are started"; });
+  return in_state(request, argument, [](WorkState state) { return state == WorkState::inactive; });
+}
+
+bool share_staging(LNW_Request one, LNW_Request other) {
+  const StagingArena* const arena = request_of(one).work().shared_staging();
+  return arena != nullptr && arena == request_of(other).work().shared_staging();
+}
+
+/// Makes the i-th of these, after those before it, the caller's.
+void claim(std::span<const LNW_Request> requests, std::size_t i) {
+  const LNW_Request request = requests[i];
+  if (request != LNW_REQUEST_NULL && request_of(request).claim()) return;
+  // Slow: some argument is bad, and is to be named.
+  const auto argument = [](std::size_t index) { return Argument{"array_of_requests", static_cast<int>(index)}; };
+  const auto before = requests.first(i);
+  require(std::find(before.begin(), before.end(), request) == before.end(), ErrorKind::request,
+          [&] { return argument(i).text() + " appears twice"; });
+  for (std::size_t j = 0; request != LNW_REQUEST_NULL && j < i; ++j)
+    require(!share_staging(request, before[j]), ErrorKind::request, [&] {
+      return argument(i).text() + " shares its staging memory (lnw_shared_staging) with " + argument(j).text();
+    });
+  (void)startable(request, argument(i));
+  internal_error("a request that can be started cannot be claimed", __FILE__, __LINE__);
+}
+
+/// Each once, and no two with staging memory in common. They are claimed one after another, and given back if one of
+/// them cannot be, so that then none is started.
+void start_together(std::span<const LNW_Request> requests) {
+  std::size_t claimed = 0;
+  std::size_t started = 0;
+  try {
+    for (; claimed < requests.size(); ++claimed) claim(requests, claimed);
+    while (started < claimed) request_of(requests[started++]).start_claimed();
+  } catch (...) {
+    while (started < claimed) request_of(requests[started++]).unclaim();
+    throw;
   }
-  ~Together() { give_back(started_); }
-  Together(const Together&) = delete;
-  Together& operator=(const Together&) = delete;
-
-  void start() {
-    while (started_ < requests_.size()) request_of(requests_[started_++]).start_claimed();
-  }
-
- private:
-  static Argument argument(std::size_t i) { return {"array_of_requests", static_cast<int>(i)}; }
-
-  void claim(std::size_t i) {
-    const LNW_Request request = requests_[i];
-    if (request != LNW_REQUEST_NULL && request_of(request).claim()) return;
-    // Slow: some argument is bad, and is to be named.
-    const auto before = requests_.first(i);
-    require(std::find(before.begin(), before.end(), request) == before.end(), ErrorKind::request,
-            [&] { return argument(i).text() + " appears twice"; });
-    for (std::size_t j = 0; request != LNW_REQUEST_NULL && j < i; ++j)
-      require(!request_of(request).shares_staging_with(request_of(before[j])), ErrorKind::request, [&] {
-        return argument(i).text() + " shares its staging memory (lnw_shared_staging) with " + argument(j).text();
-      });
-    (void)startable(request, argument(i));
-    internal_error("a request that can be started cannot be claimed", __FILE__, __LINE__);
-  }
-
-  void give_back(std::size_t first) {
-    for (std::size_t i = first; i < claimed_; ++i) request_of(requests_[i]).unclaim();
-  }
-
-  std::span<const LNW_Request> requests_;
-  std::size_t claimed_ = 0;
-  std::size_t started_ = 0;
-};
+}
 
 Request& persistent(LNW_Request request) {
   Request& found = not_null(request);
@@ -162,10 +146,27 @@ bool any_is_active(std::span<const LNW_Request> requests) {
 }
 
 /// Whether the request is complete; then it is inactive or null.
-bool complete(LNW_Request& request) {
+bool test(LNW_Request& request) {
   if (request == LNW_REQUEST_NULL) return true;
   if (!request_of(request).test()) return false;
   retire(request);
+  return true;
+}
+
+/// The same; waits for it.
+bool await(LNW_Request& request) {
+  if (request == LNW_REQUEST_NULL) return true;
+  request_of(request).wait();
+  retire(request);
+  return true;
+}
+
+/// Calls one of the two, and sets the status of what it completes.
+template <bool by(LNW_Request&)>
+[[gnu::always_inline]] inline bool complete_by(LNW_Request& request, MPI_Status* status) {
+  const bool was_active = status != MPI_STATUS_IGNORE && is_active(request);
+  if (!by(request)) return false;
+  set_status(request, was_active, status);
   return true;
 }
 
@@ -174,7 +175,7 @@ void complete_any(std::span<LNW_Request> requests, int& index) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!is_active(requests[i])) continue;
     index = static_cast<int>(i);
-    if (complete(requests[i])) return;
+    if (test(requests[i])) return;
   }
   index = MPI_UNDEFINED;
 }
@@ -185,7 +186,7 @@ void complete_some(std::span<LNW_Request> requests, int indices[], int& count) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!is_active(requests[i])) continue;
     indices[count++] = static_cast<int>(i);
-    if (!complete(requests[i])) --count;
+    if (!test(requests[i])) --count;
   }
 }
 
@@ -203,37 +204,29 @@ void set_statuses(std::span<const LNW_Request> requests, int count, const int in
 
 int LNW_Start(LNW_Request* request) {
   return guarded(__func__, where(request), [&] {
-    if (request != nullptr && *request != LNW_REQUEST_NULL && request_of(*request).startable())
-      return request_of(*request).start();
+    if (request != nullptr && *request != LNW_REQUEST_NULL && request_of(*request).start()) return;
     require_pointer(request, "request");
-    startable(*request).start();
+    (void)startable(*request).start();
   });
 }
 
 int LNW_Startall(int count, LNW_Request array_of_requests[]) {
   return guarded(__func__, Requests{count, array_of_requests},
-                 [&] { Together(checked_array(count, array_of_requests)).start(); });
+                 [&] { start_together(checked_array(count, array_of_requests)); });
 }
 
 int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
     require_pointer(flag, "flag");
-    const bool was_active = status != MPI_STATUS_IGNORE && is_active(*request);
-    *flag = complete(*request);
-    if (*flag) set_status(*request, was_active, status);
+    *flag = complete_by<test>(*request, status);
   });
 }
 
 int LNW_Wait(LNW_Request* request, MPI_Status* status) {
   return guarded(__func__, where(request), [&] {
     require_pointer(request, "request");
-    const bool was_active = status != MPI_STATUS_IGNORE && is_active(*request);
-    if (*request != LNW_REQUEST_NULL) {
-      request_of(*request).wait();
-      retire(*request);
-    }
-    set_status(*request, was_active, status);
+    (void)complete_by<await>(*request, status);
   });
 }
 
@@ -244,26 +237,16 @@ int LNW_Testall(int count, LNW_Request array_of_requests[], int* flag, MPI_Statu
     *flag = std::all_of(requests.begin(), requests.end(),
                         [](LNW_Request request) { return request == LNW_REQUEST_NULL || request_of(request).done(); });
     if (!*flag) return;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      const bool was_active = is_active(requests[i]);
-      (void)complete(requests[i]);
-      set_status(requests[i], was_active, status_at(array_of_statuses, i));
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      (void)complete_by<test>(requests[i], status_at(array_of_statuses, i));
   });
 }
 
 int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   return guarded(__func__, Requests{count, array_of_requests}, [&] {
     const std::span requests = checked_array(count, array_of_requests);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      LNW_Request& request = requests[i];
-      const bool was_active = is_active(request);
-      if (request != LNW_REQUEST_NULL) {
-        request_of(request).wait();
-        retire(request);
-      }
-      set_status(request, was_active, status_at(array_of_statuses, i));
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      (void)complete_by<await>(requests[i], status_at(array_of_statuses, i));
   });
 }
 
@@ -336,20 +319,14 @@ int LNW_Request_free(LNW_Request* request) {
 int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
-    Request& idle = inactive(request);
-    require(!idle.is_dense(), ErrorKind::request, "request is of a dense operation, which keeps its buffers");
-    require(!idle.failed(), ErrorKind::request, "request has failed before and can only be freed");
-    check_buffers(sendbuf, recvbuf);
-    idle.set_buffers({sendbuf, recvbuf});
+    inactive(request).set_buffers({sendbuf, recvbuf});
   });
 }
 
 int LNW_Request_set_stream(LNW_Request request, void* stream) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
-    require(!inactive(request).is_dense(), ErrorKind::request,
-            "request is of a dense operation, which takes no stream: call LNW_Stream_synchronize before LNW_Start");
-    request_of(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
+    inactive(request).work().set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
   });
 }
 
@@ -365,10 +342,8 @@ int LNW_Request_get_statistics_sized(LNW_Request request, size_t size, LNW_Reque
   // Errors name what the program has written.
   return guarded("LNW_Request_get_statistics", request, [&] {
     require_pointer(statistics, "statistics");
-    const Statistics s = persistent(request).statistics();
-    fill(statistics, size,
-         LNW_Request_statistics{s.messages, s.bytes, s.net_messages, s.net_bytes, s.copied_bytes, s.staging_bytes,
-                                s.arena_bytes, s.window_bytes, s.metadata_bytes});
+    const Statistics found = persistent(request).work().statistics();
+    fill(statistics, size, found);
   });
 }
 

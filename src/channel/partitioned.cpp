@@ -202,10 +202,12 @@ Plan Partitioned::make_plan() const {
   return pack(std::move(plan));
 }
 
-void Partitioned::start() {
+bool Partitioned::start() {
+  if (active()) return false;
   begin();
-  if (!ready_at_start_) return;
-  for (int partition = 0; partition < arguments_.partitions; ++partition) ready(partition);
+  if (ready_at_start_)
+    for (int partition = 0; partition < arguments_.partitions; ++partition) ready(partition);
+  return true;
 }
 
 void Partitioned::begin() {
@@ -307,14 +309,6 @@ bool Partitioned::complete(bool ends) {
   }
   if (is_complete && ends) active_.store(false, std::memory_order_release);
   return is_complete;
-}
-
-bool Partitioned::test() {
-  return complete(true);
-}
-
-bool Partitioned::done() {
-  return complete(false);
 }
 
 void Partitioned::wait() {

@@ -41,12 +41,13 @@ class Partitioned final : public Work, private Progressive {
   ~Partitioned() override;
 
   [[nodiscard]] bool active() const override { return active_.load(std::memory_order_acquire); }
-  void start() override;
-  [[nodiscard]] bool test() override;
-  [[nodiscard]] bool done() override;
+  [[nodiscard]] bool start() override;
+  [[nodiscard]] bool test() override { return complete(true); }
+  [[nodiscard]] bool done() override { return complete(false); }
   void wait() override;
   void fill(MPI_Status& status) const override;
   [[nodiscard]] const Plan& plan() const override;
+  [[nodiscard]] bool has_partitions() const override { return true; }
   void ready(int partition) override;
   [[nodiscard]] bool arrived(int partition) override;
 

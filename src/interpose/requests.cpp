@@ -156,7 +156,7 @@ int start_one(Taken& operation) {
     operation.own_is_active = code == MPI_SUCCESS;
     return code;
   }
-  if (operation.work) operation.work->start();
+  if (operation.work) (void)operation.work->start();
   row.count_taken();
   return MPI_SUCCESS;
 }

@@ -152,7 +152,7 @@ void MpiBag::flush() {
 
 namespace {
 
-class FlushWork final : public NonblockingWork {
+class FlushWork final : public Work {
  public:
   explicit FlushWork(std::shared_ptr<Bag> bag) : bag_(std::move(bag)) {}
 
@@ -162,9 +162,6 @@ class FlushWork final : public NonblockingWork {
     return finished_;
   }
   [[nodiscard]] bool done() override { return finished_ || bag_->flushed(); }
-  void wait() override {
-    progress_until([&] { return test(); });
-  }
 
  private:
   std::shared_ptr<Bag> bag_;
@@ -175,7 +172,8 @@ class FlushWork final : public NonblockingWork {
 
 std::unique_ptr<Request> MpiBag::start_flush() {
   begin_flush();
-  return Request::of_work(error_handler_, comm_, std::make_unique<FlushWork>(bag_), "bag");
+  return std::make_unique<Request>(comm_, error_handler_, std::make_unique<FlushWork>(bag_), Reasons{.strategy = "bag"},
+                                   Request::Life::nonblocking);
 }
 
 void MpiBag::settle() {

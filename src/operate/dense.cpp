@@ -26,6 +26,7 @@
 #include "operate/dense_start.hpp"
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
+#include "operate/mpi_exchange.hpp"
 #include "operate/proof.hpp"
 
 namespace laneway {
@@ -177,7 +178,7 @@ int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& ma
   const std::unique_ptr<WindowExchange> exchange =
       together(*comm, [&] { return make_in_windows(comm, made.decision, call, blocks, made.bound->shared_plan()); });
   if (exchange == nullptr) return place.run_mpi(call, has_to_help);
-  exchange->start();
+  (void)exchange->start();
   exchange->wait();
   exchange->close();
   return MPI_SUCCESS;
@@ -289,9 +290,10 @@ namespace {
 std::unique_ptr<Request> start_mpi(const Place& place, const CollectiveCall& call, Reasons reasons) {
   std::unique_ptr<HostImages> images = place.images_of(call, MemoryKind::host);
   auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::types);
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), place.comm, std::move(images));
-  exchange->start();
-  return Request::of_mpi(nullptr, place.rank, std::move(exchange), std::move(reasons), true);
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), place.rank, place.comm, std::move(images));
+  exchange->start_once();
+  return std::make_unique<Request>(nullptr, nullptr, std::move(exchange), std::move(reasons),
+                                   Request::Life::nonblocking);
 }
 
 std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator, MPI_Comm comm,
@@ -300,8 +302,11 @@ std::unique_ptr<Request> make_mpi(const Place& place, Communicator* communicator
   auto own = place.mpi(images ? on_images(call, *images) : call, MpiCall::Borrows::nothing);
   std::shared_ptr<PrivateComm> duplicate = PrivateComm::make();
   duplicate->duplicate(comm);
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), std::move(duplicate), std::move(images));
-  return Request::of_mpi(communicator, place.rank, std::move(exchange), std::move(reasons), false);
+  auto exchange =
+      std::make_unique<MpiExchange>(std::move(own), place.rank, duplicate->get(), std::move(images), duplicate);
+  return std::make_unique<Request>(communicator != nullptr ? communicator->private_comm() : nullptr,
+                                   communicator != nullptr ? communicator->error_handler() : nullptr,
+                                   std::move(exchange), std::move(reasons));
 }
 
 /// That of a promised call; null: there is none. Collective in the first one.
@@ -431,7 +436,7 @@ class Making {
     const std::shared_ptr<PrivateComm> comm = comm_.shared_from_this();
     std::unique_ptr<WindowExchange> exchange = make_in_windows(comm, decision, call_, blocks, std::move(plan));
     if (exchange == nullptr) return make_mpi(place_, &communicator_, comm_.get(), call_, mpi_reasons(no_windows));
-    return Request::of_dense(comm, communicator_.error_handler(), std::move(exchange), decision.reasons);
+    return std::make_unique<Request>(comm, communicator_.error_handler(), std::move(exchange), decision.reasons);
   }
 
   std::unique_ptr<Request> make_by(const DenseDecision& decision) {
@@ -440,17 +445,14 @@ class Making {
     Planned planned = plan_on_node(communicator_, comm_, *known_, hints_,
                                    plan_dense(*known_, *decision.rule, comm_, call_, blocks, settings_of(hints_)));
     if (hints_.check_plan) prove_dense_plans(comm_, *planned.plan, blocks, decision.reasons.strategy);
-    DenseParts parts;
-    parts.plan = std::move(planned.plan);
+    Reasons reasons = decision.reasons;
+    reasons.no_puts = std::move(planned.reasons.no_puts);
+    ExchangeParts parts{.comm = comm_.shared_from_this(), .tag = tag_, .plan = std::move(planned.plan)};
     parts.memory = std::move(planned.memory);
     parts.combiners = looked_.combiners(*parts.plan);
-    parts.reasons = decision.reasons;
-    parts.reasons.no_puts = std::move(planned.reasons.no_puts);
-    parts.buffers = buffers_of(call_);
+    parts.helper = find_helper(hints_.progress);
     parts.node = known_->node;
-    parts.tag = tag_;
-    parts.progress = hints_.progress;
-    return Request::of_dense(communicator_, comm_.shared_from_this(), std::move(parts));
+    return make_by_plan(communicator_, std::move(parts), buffers_of(call_), std::move(reasons));
   }
 
   const Place& place_;

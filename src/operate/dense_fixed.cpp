@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/tell.hpp"
 #include "mpi/check.hpp"
+#include "operate/dense_start.hpp"
 
 namespace laneway {
 
@@ -106,14 +107,13 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
 
 std::unique_ptr<Request> FixedDense::start(Communicator& communicator, const DenseKnowledge& known,
                                            Buffers buffers) const {
-  DenseParts parts;
-  parts.plan = split_->plan();
-  parts.bound = split_;
-  parts.reasons = decision_.reasons;
-  parts.buffers = buffers;
-  parts.node = known.node;
-  parts.progress = known.hints.progress;
-  return Request::of_dense(communicator, order_, std::move(parts));
+  return start_by_plan(communicator,
+                       {.order = order_,
+                        .buffers = buffers,
+                        .plan = split_->plan(),
+                        .bound = split_,
+                        .helper = find_helper(known.hints.progress)},
+                       decision_.reasons);
 }
 
 /// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.

@@ -6,6 +6,7 @@
 
 #include "operate/dense_kept.hpp"
 #include "operate/dense_looked.hpp"
+#include "operate/nonblocking.hpp"
 #include "operate/request.hpp"
 
 namespace laneway {

@@ -142,8 +142,8 @@ class DenseTrial {
     }
     if (!own_)
       own_.emplace(std::make_unique<MpiCall>(call_, comm_.size(), comm_.size(), is_root, MpiCall::Borrows::nothing),
-                   users_);
-    own_->start();
+                   comm_.rank(), users_);
+    (void)own_->start();
     own_->wait();
   }
 

@@ -134,7 +134,7 @@ class PersistentLane final : public LaneAllreduce {
 
   void start(std::byte*, std::int64_t numbers) override {
     active_ = find(numbers);
-    active_->start();
+    if (!active_->start()) throw Error(ErrorKind::request, std::string("request ") + text_of(active_->state()));
   }
   [[nodiscard]] bool test() override { return active_->test(); }
 
@@ -297,20 +297,18 @@ class SharedDeviceWork final : public Work, public Progressive {
   }
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
-  void start() override {
-    require(!exchange_->has_failed(), ErrorKind::request, "request has failed before and can only be freed");
+  [[nodiscard]] bool start() override {
+    if (state() != WorkState::inactive) return false;
     exchange_->start(vectors_.from, vectors_.to, numbers_, operation_, lane_.get());
     activity_.begin();
+    return true;
+  }
+  [[nodiscard]] WorkState state() const override {
+    return exchange_->has_failed() && !active() ? WorkState::failed : Work::state();
   }
   [[nodiscard]] bool test() override { return activity_.test(nullptr); }
   [[nodiscard]] bool done() override { return activity_.done(nullptr); }
-  void wait() override {
-    progress_until([&] { return test(); });
-  }
-  void fill(MPI_Status&) const override {}
   [[nodiscard]] const Plan& plan() const override { return plan_; }
-  void ready(int) override { throw Error(ErrorKind::request, "the request has no partitions"); }
-  [[nodiscard]] bool arrived(int) override { throw Error(ErrorKind::request, "the request has no partitions"); }
 
   bool progress() override { return exchange_->progress(); }
 
@@ -391,7 +389,7 @@ std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
   const std::shared_ptr<PrivateComm> shared = comm.shared_from_this();
   auto work = std::make_unique<SharedDeviceWork>(shared, std::move(made.exchange), std::move(lane), call, operation,
                                                  progress_by(helper));
-  return Request::of_dense(shared, communicator.error_handler(), std::move(work), std::move(reasons));
+  return std::make_unique<Request>(shared, communicator.error_handler(), std::move(work), std::move(reasons));
 }
 
 }  // namespace laneway

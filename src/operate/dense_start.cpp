@@ -3,20 +3,49 @@
 #include <utility>
 
 #include "operate/dense_plans.hpp"
+#include "operate/dense_through_host.hpp"
 
 namespace laneway {
 
+std::unique_ptr<Request> make_by_plan(Communicator& communicator, ExchangeParts parts, Buffers buffers,
+                                      Reasons reasons) {
+  const std::shared_ptr<PrivateComm> comm = parts.comm;
+  const BufferMemory where = laneway::glance_at(buffers, *parts.plan, DeviceUse{});
+  std::unique_ptr<Work> work;
+  if (where.on_device().any()) {
+    employ(parts.helper);
+    reasons.progress_by = name(parts.helper);
+    auto images = std::make_unique<HostImages>(buffers, where, touched_by(*parts.plan), MemoryKind::pinned);
+    work = std::make_unique<DenseThroughHost>(std::move(parts), std::move(images));
+  } else {
+    auto exchange = std::make_unique<DenseExchange>(std::move(parts));
+    reasons.progress_by = exchange->bind(buffers);
+    work = std::move(exchange);
+  }
+  return std::make_unique<Request>(comm, communicator.error_handler(), std::move(work), std::move(reasons));
+}
+
+std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingParts parts, Reasons reasons) {
+  const std::shared_ptr<PrivateComm> comm = parts.order->comm();
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, DeviceUse{});
+  if (where.on_device().any())
+    parts.images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
+  else
+    parts.where = where;
+  return std::make_unique<Request>(comm, communicator.error_handler(),
+                                   std::make_unique<NonblockingExchange>(std::move(parts)), std::move(reasons),
+                                   Request::Life::nonblocking);
+}
+
 std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known, const DenseRule& rule,
                                        const CollectiveCall& call, const Looked& looked, Rank rank, Reasons reasons) {
-  DenseParts parts;
-  parts.plan = packed(
-      make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()), known.layout, settings_of(known.hints)));
+  NonblockingParts parts{.order = start_order(communicator),
+                         .buffers = buffers_of(call),
+                         .plan = packed(make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()),
+                                                        known.layout, settings_of(known.hints))),
+                         .helper = find_helper(known.hints.progress)};
   parts.combiners = looked.combiners(*parts.plan);
-  parts.reasons = std::move(reasons);
-  parts.buffers = buffers_of(call);
-  parts.node = known.node;
-  parts.progress = known.hints.progress;
-  return Request::of_dense(communicator, start_order(communicator), std::move(parts));
+  return start_by_plan(communicator, std::move(parts), std::move(reasons));
 }
 
 }  // namespace laneway

@@ -2,39 +2,24 @@
 
 #include <utility>
 
-#include "core/error.hpp"
-
 namespace laneway {
 
-DenseThroughHost::DenseThroughHost(std::shared_ptr<PrivateComm> comm, int tag, std::shared_ptr<const Plan> plan,
-                                   std::shared_ptr<NodeMemory> memory, Combiners combiners,
-                                   std::unique_ptr<HostImages> images, Progress progress)
-    : comm_(std::move(comm)),
+DenseThroughHost::DenseThroughHost(ExchangeParts parts, std::unique_ptr<HostImages> images)
+    : parts_(std::move(parts)),
       images_(std::move(images)),
-      transport_(comm_->get(), tag),
-      executor_(std::move(plan), images_->images(), BufferMemory{}, transport_, std::move(memory),
-                std::move(combiners)) {
-  activity_.list(*this, progress);
+      transport_(parts_.comm->get(), parts_.tag),
+      executor_(parts_.plan, images_->images(), BufferMemory{}, transport_, parts_.memory, parts_.combiners) {
+  activity_.list(*this, progress_by(parts_.helper));
 }
 
-/// After a failure, messages of that exchange may be under way.
-template <class Body>
-auto DenseThroughHost::run(Body&& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (...) {
-    failed_ = true;
-    throw;
-  }
-}
-
-void DenseThroughHost::start() {
-  require(!failed_, ErrorKind::request, "request has failed before and can only be freed");
+bool DenseThroughHost::start() {
+  if (state() != WorkState::inactive) return false;
   run([&] {
     images_->fetch();
     state_ = State::fetching;
     activity_.begin();
   });
+  return true;
 }
 
 bool DenseThroughHost::progress() {
@@ -49,28 +34,6 @@ bool DenseThroughHost::progress() {
     state_ = State::returning;
   }
   return images_->complete();
-}
-
-bool DenseThroughHost::test() {
-  return run([&] { return activity_.test(&executor_); });
-}
-
-bool DenseThroughHost::done() {
-  return run([&] { return activity_.done(&executor_); });
-}
-
-void DenseThroughHost::wait() {
-  run([&] { activity_.wait(&executor_); });
-}
-
-void DenseThroughHost::fill(MPI_Status&) const {}
-
-void DenseThroughHost::ready(int) {
-  throw Error(ErrorKind::request, "the request has no partitions");
-}
-
-bool DenseThroughHost::arrived(int) {
-  throw Error(ErrorKind::request, "the request has no partitions");
 }
 
 }  // namespace laneway

@@ -4,10 +4,9 @@
 #include <memory>
 
 #include "carriers/messages/p2p.hpp"
-#include "comm/communicator.hpp"
 #include "exec/progress.hpp"
 #include "operate/host_images.hpp"
-#include "operate/work.hpp"
+#include "operate/persistent_exchange.hpp"
 
 namespace laneway {
 
@@ -15,29 +14,41 @@ namespace laneway {
 /// before each exchange and after it. Ranks may run the same plan on the buffers themselves: it stays the same.
 class DenseThroughHost final : public Work, public Progressive {
  public:
-  /// `memory`: null if the plan uses none.
-  DenseThroughHost(std::shared_ptr<PrivateComm> comm, int tag, std::shared_ptr<const Plan> plan,
-                   std::shared_ptr<NodeMemory> memory, Combiners combiners, std::unique_ptr<HostImages> images,
-                   Progress progress);
+  DenseThroughHost(ExchangeParts parts, std::unique_ptr<HostImages> images);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
-  void start() override;
-  [[nodiscard]] bool test() override;
-  [[nodiscard]] bool done() override;
-  void wait() override;
-  void fill(MPI_Status& status) const override;
+  [[nodiscard]] bool start() override;
+  [[nodiscard]] bool test() override {
+    return run([&] { return activity_.test(&executor_); });
+  }
+  [[nodiscard]] bool done() override {
+    return run([&] { return activity_.done(&executor_); });
+  }
+  void wait() override {
+    run([&] { activity_.wait(&executor_); });
+  }
+  [[nodiscard]] WorkState state() const override { return failed_ && !active() ? WorkState::failed : Work::state(); }
   [[nodiscard]] const Plan& plan() const override { return executor_.plan(); }
-  void ready(int partition) override;
-  [[nodiscard]] bool arrived(int partition) override;
+  [[nodiscard]] Statistics statistics() const override {
+    return statistics_of(plan(), parts_.node, parts_.memory.get());
+  }
 
   bool progress() override;
 
  private:
   enum class State : std::uint8_t { fetching, exchanging, returning };
+  /// After a failure, messages of that exchange may be under way.
   template <class Body>
-  auto run(Body&& body) -> decltype(body());
+  auto run(Body&& body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
 
-  std::shared_ptr<PrivateComm> comm_;
+  ExchangeParts parts_;
   std::unique_ptr<HostImages> images_;
   P2PTransport transport_;
   Executor executor_;

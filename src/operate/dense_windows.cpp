@@ -141,7 +141,8 @@ WindowExchange::~WindowExchange() {
   comm_->retire_part(number_, std::move(window_));
 }
 
-void WindowExchange::start() {
+bool WindowExchange::start() {
+  if (state_ != State::inactive) return false;
   if (images_) {
     images_->fetch();
     images_->synchronize();
@@ -152,6 +153,7 @@ void WindowExchange::start() {
       pack(from, send_.blocks[peer], send_.packed.data() + send_.offsets[peer]);
   check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
   state_ = State::entering;
+  return true;
 }
 
 void WindowExchange::put() {
@@ -217,25 +219,6 @@ bool WindowExchange::test() {
   if (!done()) return false;
   state_ = State::inactive;
   return true;
-}
-
-void WindowExchange::wait() {
-  while (state_ == State::entering || state_ == State::leaving) {
-    std::vector<MPI_Request> requests(1, std::exchange(request_, MPI_REQUEST_NULL));
-    wait_all_progressing(*comm_, requests);
-    state_ == State::entering ? move() : finish();
-  }
-  state_ = State::inactive;
-}
-
-void WindowExchange::fill(MPI_Status&) const {}
-
-void WindowExchange::ready(int) {
-  throw Error(ErrorKind::request, "the request has no partitions");
-}
-
-bool WindowExchange::arrived(int) {
-  throw Error(ErrorKind::request, "the request has no partitions");
 }
 
 }  // namespace laneway

@@ -35,14 +35,10 @@ class WindowExchange final : public Work {
   void close() { window_.reset(); }
 
   [[nodiscard]] bool active() const override { return state_ != State::inactive; }
-  void start() override;
+  [[nodiscard]] bool start() override;
   [[nodiscard]] bool test() override;
   [[nodiscard]] bool done() override;
-  void wait() override;
-  void fill(MPI_Status& status) const override;
   [[nodiscard]] const Plan& plan() const override { return *plan_; }
-  void ready(int partition) override;
-  [[nodiscard]] bool arrived(int partition) override;
 
  private:
   enum class State : std::uint8_t { inactive, entering, leaving, complete };

@@ -7,6 +7,7 @@
 
 #include "arguments/call.hpp"
 #include "arguments/topology.hpp"
+#include "core/error.hpp"
 #include "passes/events.hpp"
 #include "pattern/pattern.hpp"
 
@@ -27,13 +28,17 @@ class EdgePartitions {
   [[nodiscard]] int event_of_received(int edge, int partition) const { return event(received_, edge, partition); }
 
   /// A partition that is sent is ready: fires its events by fire_once(event), false where one has come in already.
-  /// Returns false if the partition was ready before. By several threads at once.
+  /// Throws Error(argument) if there is no such partition, or it was ready before. By several threads at once.
   template <class FireOnce>
-  [[nodiscard]] bool ready(int event_of_sent, FireOnce&& fire_once) const {
+  void ready(int edge, int partition, FireOnce&& fire_once) const {
+    const int event = event_of_sent(edge, partition);
     // What is shared first: the exchange cannot end, and another one start, before the partition's own event.
     if (!shared_.empty())
-      for (const int event : shared_[static_cast<std::size_t>(event_of_sent)]) static_cast<void>(fire_once(event));
-    return fire_once(event_of_sent);
+      for (const int each : shared_[static_cast<std::size_t>(event)]) static_cast<void>(fire_once(each));
+    require(fire_once(event), ErrorKind::argument, [&] { return text(edge, partition) + " is ready already"; });
+  }
+  [[nodiscard]] static std::string text(int edge, int partition) {
+    return "partition " + std::to_string(partition) + " of edge " + std::to_string(edge);
   }
 
   /// Partition p of P of an edge of n elements is its elements [n p / P, n (p + 1) / P). To be called once.

@@ -5,8 +5,8 @@
 
 #include "comm/decisions.hpp"
 #include "core/tell.hpp"
+#include "operate/neighborhood.hpp"
 #include "operate/proof.hpp"
-#include "operate/request.hpp"
 #include "operate/routes.hpp"
 
 namespace laneway {
@@ -59,9 +59,14 @@ void FixedOperation::check(Communicator& communicator, const Call& call) const {
 }
 
 std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Helper helper) const {
-  return bound_ ? std::make_unique<NonblockingExchange>(order_, bound_, buffers, helper)
-                : std::make_unique<NonblockingExchange>(order_, plan_, buffers, glance_at(buffers, *plan_, device_use_),
-                                                        nullptr, helper, combiners_);
+  return std::make_unique<NonblockingExchange>(
+      NonblockingParts{.order = order_,
+                       .buffers = buffers,
+                       .plan = plan_,
+                       .bound = bound_,
+                       .where = bound_ ? BufferMemory{} : glance_at(buffers, *plan_, device_use_),
+                       .combiners = combiners_,
+                       .helper = helper});
 }
 
 FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call, Use use,

@@ -7,7 +7,7 @@ namespace laneway {
 /// What a queue keeps at a request that is enqueued in it.
 struct InQueue {
   // By who enqueues:
-  const void* queue = nullptr;                ///< null: in none
+  const void* queue = nullptr;                ///< that has it
   std::uint64_t started = 0;                  ///< exchanges so far, of all queues
   bool is_open = false;                       ///< started and not waited for
   bool is_recorded = false;                   ///< in a graph that may be launched as long as the queue lives

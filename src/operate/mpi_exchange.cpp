@@ -64,17 +64,17 @@ void MpiExchange::forget() {
 
 MPI_Comm MpiExchange::users() const {
   const std::lock_guard lock(active_mutex);
-  return others_ != nullptr ? comm_ : MPI_COMM_NULL;
+  return others_ != nullptr ? comm_ : Work::users();
 }
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiOperation> call, MPI_Comm comm, std::unique_ptr<HostImages> images)
-    : call_(std::move(call)), comm_(comm), images_(std::move(images)) {}
+MpiExchange::MpiExchange(std::unique_ptr<MpiOperation> call, Rank rank, MPI_Comm comm,
+                         std::unique_ptr<HostImages> images, std::shared_ptr<PrivateComm> own)
+    : call_(std::move(call)), own_(std::move(own)), comm_(comm), images_(std::move(images)) {
+  plan_.rank = rank;
+}
 
-MpiExchange::MpiExchange(std::unique_ptr<MpiOperation> call, std::shared_ptr<PrivateComm> own,
-                         std::unique_ptr<HostImages> images)
-    : call_(std::move(call)), own_(std::move(own)), comm_(own_->get()), images_(std::move(images)) {}
-
-void MpiExchange::start() {
+bool MpiExchange::start() {
+  if (active_ || has_run_once_) return false;
   if (images_) {
     images_->fetch();
     images_->synchronize();
@@ -83,6 +83,12 @@ void MpiExchange::start() {
   check_mpi(call_->start(comm_, &request_), "MPI's own operation");
   active_ = true;
   remember();
+  return true;
+}
+
+void MpiExchange::start_once() {
+  (void)start();
+  has_run_once_ = true;
 }
 
 bool MpiExchange::mpi_is_done() {

@@ -8,31 +8,31 @@
 #include "comm/private_comm.hpp"
 #include "operate/dense_mpi.hpp"
 #include "operate/host_images.hpp"
+#include "operate/work.hpp"
 
 namespace laneway {
 
 /// MPI's own operation, started once or again and again: each time as a nonblocking one.
-class MpiExchange {
+class MpiExchange final : public Work {
  public:
-  /// `images`: those that the call is on, of buffers that the MPI library does not take; else null.
-  MpiExchange(std::unique_ptr<MpiOperation> call, MPI_Comm comm, std::unique_ptr<HostImages> images = nullptr);
-  /// On a communicator of its own, so that requests may be started, and freed, in any order on all ranks.
-  MpiExchange(std::unique_ptr<MpiOperation> call, std::shared_ptr<PrivateComm> own, std::unique_ptr<HostImages> images);
-  ~MpiExchange() { forget(); }
-  MpiExchange(const MpiExchange&) = delete;
-  MpiExchange& operator=(const MpiExchange&) = delete;
+  /// `rank`: of this process. `images`: those that the call is on, of buffers that the MPI library does not take; else
+  /// null. `own`: a communicator of its own, so that requests may be started, and freed, in any order on all ranks;
+  /// else null.
+  MpiExchange(std::unique_ptr<MpiOperation> call, Rank rank, MPI_Comm comm,
+              std::unique_ptr<HostImages> images = nullptr, std::shared_ptr<PrivateComm> own = nullptr);
+  ~MpiExchange() override { forget(); }
 
-  /// Must not be active.
-  void start();
-  [[nodiscard]] bool active() const { return active_; }
-  /// The program's communicator, where it is known to be there still; else null.
-  [[nodiscard]] MPI_Comm users() const;
-  /// Whether complete or inactive; stays active.
-  [[nodiscard]] bool done();
-  /// True, and inactive, when complete.
-  [[nodiscard]] bool test();
+  [[nodiscard]] bool start() override;
+  /// For the only time.
+  void start_once();
+  [[nodiscard]] bool active() const override { return active_; }
+  /// That of the call, where it is known to be there still.
+  [[nodiscard]] MPI_Comm users() const override;
+  [[nodiscard]] bool done() override;
+  [[nodiscard]] bool test() override;
   /// Advances the process's exchanges, too.
-  void wait();
+  void wait() override;
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
 
  private:
   [[nodiscard]] bool mpi_is_done();
@@ -44,7 +44,9 @@ class MpiExchange {
   std::unique_ptr<MpiOperation> call_;
   std::shared_ptr<PrivateComm> own_;  // or null
   MPI_Comm comm_;
+  Plan plan_;  // without steps
   bool active_ = false;
+  bool has_run_once_ = false;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::unique_ptr<HostImages> images_;         // or null
   bool is_back_ = false;                       // or on its way to devices: what came in copies

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arguments/operations.hpp"
+#include "choose/agreed.hpp"
 #include "comm/communicator.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
@@ -114,12 +115,13 @@ std::unique_ptr<Request> start_by_mpi(MPI_Comm comm, const Call& call) {
   std::unique_ptr<HostImages> images = images_for_mpi(
       buffers_of(call), [&] { return touched_by(plan_direct(rank, describe(pattern))); }, MemoryKind::host);
   auto own = std::make_unique<NeighborCall>(pattern, topology, images ? images->images() : buffers_of(call));
-  auto exchange = std::make_unique<MpiExchange>(std::move(own), comm, std::move(images));
-  exchange->start();
+  auto exchange = std::make_unique<MpiExchange>(std::move(own), rank, comm, std::move(images));
+  exchange->start_once();
   Reasons reasons;
   reasons.strategy = "mpi";
   reasons.rule_reason = "the private duplicate of the communicator is made in a call that may wait for other ranks";
-  return Request::of_mpi(nullptr, rank, std::move(exchange), std::move(reasons), true);
+  return std::make_unique<Request>(nullptr, nullptr, std::move(exchange), std::move(reasons),
+                                   Request::Life::nonblocking);
 }
 
 }  // namespace laneway

@@ -1,6 +1,7 @@
 #include "operate/nonblocking.hpp"
 
 #include "carriers/messages/p2p.hpp"
+#include "setup/planner.hpp"
 
 namespace laneway {
 
@@ -35,94 +36,79 @@ Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
   return *binding.executor;
 }
 
-NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                                         Buffers buffers, const BufferMemory& where,
-                                         std::shared_ptr<MessageElements> elements, Helper helper, Combiners combiners)
-    : order_(std::move(order)),
-      ticket_(order_->take_ticket()),
-      plan_(PlansByBuffers(std::move(plan)).on(where.behind_host())),
-      elements_(std::move(elements)),
-      buffers_(buffers),
-      where_(where),
-      combiners_(std::move(combiners)) {
-  begin(helper);
+NonblockingExchange::NonblockingExchange(NonblockingParts parts)
+    : parts_(std::move(parts)), ticket_(parts_.order->take_ticket()) {
+  if (parts_.images) {
+    parts_.buffers = parts_.images->images();
+    parts_.images->fetch();
+  } else {
+    parts_.plan = PlansByBuffers(std::move(parts_.plan)).on(parts_.where.behind_host());
+  }
+  begin();
 }
 
-NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                                         std::unique_ptr<HostImages> images, Helper helper, Combiners combiners)
-    : order_(std::move(order)),
-      ticket_(order_->take_ticket()),
-      plan_(std::move(plan)),
-      buffers_(images->images()),
-      combiners_(std::move(combiners)),
-      images_(std::move(images)) {
-  images_->fetch();
-  begin(helper);
-}
-
-NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
-                                         Buffers buffers, Helper helper, std::unique_ptr<HostImages> images)
-    : order_(std::move(order)),
-      ticket_(order_->take_ticket()),
-      bound_(std::move(bound)),
-      buffers_(images ? images->images() : buffers),
-      images_(std::move(images)) {
-  if (images_) images_->fetch();
-  begin(helper);
-}
-
-void NonblockingExchange::begin(Helper helper) {
+void NonblockingExchange::begin() {
   if (may_start())
-    start();
-  else if (elements_)
-    elements_->keep_types();
+    run();
+  else if (parts_.elements)
+    parts_.elements->keep_types();
   // Later exchanges start when this one no longer holds the turn.
+  const Helper helper = parts_.helper;
   const bool others_depend = executor_ == nullptr || holds_turn_;
   if (helper == Helper::thread_for_all || others_depend) employ(helper);
   if (others_depend || helper == Helper::thread_for_all)
     activity_.list(*this, progress_by(helper));
-  else if (images_ || !executor_->independent())
+  else if (parts_.images || !executor_->independent())
     activity_.list(*this, Progress::in_calls);
   activity_.begin();
 }
 
-void NonblockingExchange::start() {
+void NonblockingExchange::run() {
+  const auto& [order, buffers, plan, bound, where, images, elements, typed, combiners, helper] = parts_;
   try {
-    P2PTransport transport(order_->comm()->get(), order_->tag(), elements_.get());
-    executor_ = bound_ ? &bound_->bind(buffers_, transport)
-                       : &own_.emplace(plan_, buffers_, where_, transport, nullptr, combiners_);
+    P2PTransport transport(order->comm()->get(), order->tag(), elements.get());
+    executor_ =
+        bound ? &bound->bind(buffers, transport) : &own_.emplace(plan, buffers, where, transport, nullptr, combiners);
     executor_->start();
   } catch (...) {
-    if (bound_) bound_->forget();
-    order_->end_turn();
+    if (bound) bound->forget();
+    order->end_turn();
     throw;
   }
-  holds_turn_ = bound_ || !executor_->starts_all_messages();
-  if (!holds_turn_) order_->end_turn();
+  holds_turn_ = bound || !executor_->starts_all_messages();
+  if (!holds_turn_) order->end_turn();
+}
+
+const Plan& NonblockingExchange::plan() const {
+  if (!parts_.typed) return *parts_.plan;
+  if (!plan_as_bytes_)
+    plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(parts_.order->comm()->rank(), describe(*parts_.typed)));
+  return *plan_as_bytes_;
 }
 
 bool NonblockingExchange::progress() {
   if (executor_ == nullptr) {
     if (!may_start()) return false;
-    start();
+    run();
   }
-  if (is_returning_) return images_->complete();
+  HostImages* const images = parts_.images.get();
+  if (is_returning_) return images->complete();
   bool complete = true;  // also if it fails
   const auto end_turn = [&] {
-    if (complete && std::exchange(holds_turn_, false)) order_->end_turn();
+    if (complete && std::exchange(holds_turn_, false)) parts_.order->end_turn();
   };
   try {
     complete = executor_->progress();
   } catch (...) {
-    if (bound_) bound_->forget();
+    if (parts_.bound) parts_.bound->forget();
     end_turn();
     throw;
   }
   end_turn();
-  if (!complete || !images_) return complete;
-  images_->put_back();
+  if (!complete || images == nullptr) return complete;
+  images->put_back();
   is_returning_ = true;
-  return images_->complete();
+  return images->complete();
 }
 
 }  // namespace laneway

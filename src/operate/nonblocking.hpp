@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments/operations.hpp"
 #include "carriers/elements.hpp"
 #include "choose/device_support.hpp"
 #include "comm/background.hpp"
@@ -14,6 +15,7 @@
 #include "core/recent.hpp"
 #include "exec/progress.hpp"
 #include "operate/host_images.hpp"
+#include "operate/work.hpp"
 #include "passes/through_host.hpp"
 
 namespace laneway {
@@ -83,54 +85,42 @@ class BoundPlan {
   Recent<Binding> bindings_;
 };
 
-/// What a nonblocking request waits for.
-class NonblockingWork {
- public:
-  virtual ~NonblockingWork() = default;
-
-  /// Until test or wait has found it complete, or failed.
-  [[nodiscard]] virtual bool active() const = 0;
-  [[nodiscard]] virtual bool test() = 0;
-  [[nodiscard]] virtual bool done() = 0;
-  virtual void wait() = 0;
+struct NonblockingParts {
+  std::shared_ptr<StartOrder> order;
+  Buffers buffers;
+  std::shared_ptr<const Plan> plan;                ///< for buffers in the host's memory
+  std::shared_ptr<BoundPlan> bound = {};           ///< the same, whose exchanges come one after another; or null
+  BufferMemory where = {};                         ///< the buffers, of a plan that is not bound
+  std::unique_ptr<HostImages> images = {};         ///< of buffers on devices, on which it runs instead; or null
+  std::shared_ptr<MessageElements> elements = {};  ///< of a plan of datatypes; or null
+  std::shared_ptr<const TypedPattern> typed = {};  ///< then: as what the plan is shown
+  Combiners combiners = {};
+  Helper helper = Helper::none;
 };
 
-/// An exchange that runs once. Started where it is made, unless its turn comes later.
-class NonblockingExchange final : public Progressive, public NonblockingWork {
+/// An exchange that runs once. Started where it is made, unless its turn comes later, or images have to be fetched.
+class NonblockingExchange final : public Progressive, public Work {
  public:
-  /// `elements`: of a plan of datatypes; otherwise null.
-  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan, Buffers buffers,
-                      const BufferMemory& where, std::shared_ptr<MessageElements> elements = nullptr,
-                      Helper helper = Helper::none, Combiners combiners = {});
-  /// On images of buffers on devices: it starts when these are there, and ends with the copies back.
-  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<const Plan> plan,
-                      std::unique_ptr<HostImages> images, Helper helper, Combiners combiners);
-  /// Exchanges of a bound plan come one after another. `images`: as above, of the buffers; else null.
-  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Helper helper = Helper::none, std::unique_ptr<HostImages> images = nullptr);
+  explicit NonblockingExchange(NonblockingParts parts);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
-  [[nodiscard]] bool test() override { return activity_.test(executor()); }
-  [[nodiscard]] bool done() override { return activity_.done(executor()); }
-  void wait() override { activity_.wait(executor()); }
+  [[nodiscard]] bool test() override { return activity_.test(executor_); }
+  [[nodiscard]] bool done() override { return activity_.done(executor_); }
+  void wait() override { activity_.wait(executor_); }
+  [[nodiscard]] const Plan& plan() const override;
 
   bool progress() override;
 
  private:
-  void begin(Helper helper);
-  void start();
-  [[nodiscard]] Executor* executor() { return executor_; }
-  [[nodiscard]] bool may_start() const { return order_->is_turn_of(ticket_) && (!images_ || images_->complete()); }
+  void begin();
+  void run();
+  [[nodiscard]] bool may_start() const {
+    return parts_.order->is_turn_of(ticket_) && (!parts_.images || parts_.images->complete());
+  }
 
-  std::shared_ptr<StartOrder> order_;
+  NonblockingParts parts_;
   std::int64_t ticket_;
-  std::shared_ptr<const Plan> plan_;
-  std::shared_ptr<MessageElements> elements_;  // or null
-  std::shared_ptr<BoundPlan> bound_;           // or null
-  Buffers buffers_;
-  BufferMemory where_;  // of a plan that is not bound
-  Combiners combiners_;
-  std::unique_ptr<HostImages> images_;  // or null
+  mutable std::unique_ptr<const Plan> plan_as_bytes_;  // once asked for
   std::optional<Executor> own_;
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use

@@ -378,37 +378,32 @@ std::vector<std::unique_ptr<Arrivals>> SparseRound::result() {
 }
 
 /// A round that goes on while the program does something else.
-class SparseWork final : public NonblockingWork {
+class SparseWork final : public Work {
  public:
   using Take = std::function<void(std::vector<std::unique_ptr<Arrivals>>)>;
 
   SparseWork(std::unique_ptr<SparseRound> round, Take take, Helper helper)
-      : round_(std::move(round)), take_(std::move(take)), slot_(progress_list(progress_by(helper)).acquire(*round_)) {
+      : round_(std::move(round)), take_(std::move(take)) {
     employ(helper);
-    slot_->activate();
+    activity_.list(*round_, progress_by(helper));
+    activity_.begin();
   }
-  ~SparseWork() override { slot_->release(); }
-  SparseWork(const SparseWork&) = delete;
-  SparseWork& operator=(const SparseWork&) = delete;
 
-  [[nodiscard]] bool active() const override { return !finished_ && slot_->active(); }
+  [[nodiscard]] bool active() const override { return !finished_ && activity_.active(); }
   [[nodiscard]] bool test() override {
     if (finished_) return true;
-    if (!slot_->test()) return false;
+    if (!activity_.test(nullptr)) return false;
     finished_ = true;
     take_(round_->result());
     return true;
   }
-  [[nodiscard]] bool done() override { return slot_->done(); }
-  void wait() override {
-    progress_until([&] { return test(); });
-  }
+  [[nodiscard]] bool done() override { return activity_.done(nullptr); }
 
  private:
   std::unique_ptr<SparseRound> round_;
   Take take_;
   bool finished_ = false;
-  ProgressSlot* slot_;
+  Activity activity_;
 };
 
 }  // namespace
@@ -430,8 +425,9 @@ std::unique_ptr<Request> start_sparse_exchange(Communicator& communicator, Spars
   const std::shared_ptr<PrivateComm> comm = round->rounds()->comm;
   round->begin_in_call();
   const Helper helper = find_helper(communicator.call_hints().progress);
-  return Request::of_work(communicator.error_handler(), comm,
-                          std::make_unique<SparseWork>(std::move(round), std::move(take), helper), "sparse");
+  return std::make_unique<Request>(comm, communicator.error_handler(),
+                                   std::make_unique<SparseWork>(std::move(round), std::move(take), helper),
+                                   Reasons{.strategy = "sparse"}, Request::Life::nonblocking);
 }
 
 }  // namespace laneway

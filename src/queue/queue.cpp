@@ -15,6 +15,14 @@
 
 namespace laneway {
 
+namespace {
+
+[[noreturn]] void refuse(WorkState state) {
+  throw Error(ErrorKind::request, std::string("request ") + text_of(state));
+}
+
+}  // namespace
+
 Queue::Queue(std::unique_ptr<QueueStream> stream, QueueProgress progress)
     : stream_(std::move(stream)),
       progress_(progress),
@@ -32,12 +40,11 @@ void Queue::check(const Request& request) const {
   require(!request.nonblocking(), ErrorKind::request, "request is nonblocking; only persistent requests are enqueued");
   const InQueue* const queued = request.queued();
   if (queued != nullptr && queued->queue == this) return;
-  require(!request.in_queue(), ErrorKind::request,
+  require(queued == nullptr, ErrorKind::request,
           "request is in another queue, to which it belongs until LNW_Queue_wait of that one has returned");
-  require(!request.failed(), ErrorKind::request, "request has failed before and can only be freed");
-  require(request.bound(), ErrorKind::request, "request has no buffers yet: call LNW_Request_set_buffers first");
-  require(!request.active(), ErrorKind::request, "request is active");
-  const Device buffers = request.device();
+  if (const WorkState state = request.state(); state != WorkState::inactive && state != WorkState::blocked)
+    refuse(state);
+  const Device buffers = request.work().device();
   const Device mine = stream_->device();
   require(!buffers || !mine || buffers == mine, ErrorKind::argument, [&] {
     return "request has buffers on device " + std::to_string(buffers.number()) + " of " + buffers.plugin().vendor() +
@@ -49,7 +56,7 @@ void Queue::check_starts(std::span<Request* const> requests) const {
   const bool is_recording = stream_->is_recording();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     check(*requests[i]);
-    const InQueue* const queued = requests[i]->in_queue() ? requests[i]->queued() : nullptr;
+    const InQueue* const queued = requests[i]->queued();
     require(queued == nullptr || !(is_recording ? queued->started_in_graph != nullptr : queued->is_open),
             ErrorKind::request, "request has been started in this queue already, and not been waited for");
     require(std::find(requests.begin(), requests.begin() + static_cast<std::ptrdiff_t>(i), requests[i]) ==
@@ -62,7 +69,7 @@ void Queue::check_waits(std::span<Request* const> requests) const {
   const bool is_recording = stream_->is_recording();
   for (Request* const request : requests) {
     check(*request);
-    const InQueue* const queued = request->in_queue() ? request->queued() : nullptr;
+    const InQueue* const queued = request->queued();
     require(queued != nullptr && (is_recording ? queued->started_in_graph != nullptr : queued->is_open),
             ErrorKind::request,
             "request has not been started in this queue since it was waited for: call LNW_Enqueue_start before");
@@ -144,8 +151,8 @@ void Queue::start(std::span<Request* const> requests) {
   for (Request* const request : requests)
     items_.push_back({.request = request, .kind = Item::Kind::start, .is_last = false});
   for (Request* const request : requests) {
-    if (request->in_queue()) continue;
-    (void)request->enter(this);
+    if (request->queued() != nullptr) continue;
+    request->enter(this);
     entered_.push_back(request);
   }
   trigger(items_);
@@ -190,7 +197,7 @@ void Queue::wait_for_all_started() {
 void Queue::ready(Request& request, int partition) {
   Request* const one = &request;
   check_waits({&one, 1});
-  require(request.work() != nullptr, ErrorKind::request,
+  require(request.work().has_partitions(), ErrorKind::request,
           "request was made by neither LNW_Psend_init nor LNW_Precv_init");
   Item item{.request = &request, .partition = partition, .kind = Item::Kind::ready};
   trigger({&item, 1});
@@ -199,8 +206,9 @@ void Queue::ready(Request& request, int partition) {
 void Queue::ready_edge(Request& request, int edge, int partition) {
   Request* const one = &request;
   check_waits({&one, 1});
-  require(request.partitions() != nullptr, ErrorKind::request, "request has no edges with partitions");
-  (void)request.partitions()->event_of_sent(edge, partition);
+  const EdgePartitions* const partitions = request.work().edge_partitions();
+  require(partitions != nullptr, ErrorKind::request, "request has no edges with partitions");
+  (void)partitions->event_of_sent(edge, partition);
   Item item{.request = &request, .edge = edge, .partition = partition, .kind = Item::Kind::ready_edge};
   trigger({&item, 1});
 }
@@ -252,21 +260,17 @@ void Queue::fail(const Request& request) noexcept {
 
 void Queue::run(const Item& item) {
   Request& request = *item.request;
+  auto& work = request.work();
   try {
     if (item.kind == Item::Kind::start) {
       exchanges_.fetch_add(1, std::memory_order_relaxed);
       running_.push_back({&request, item.replays});
-      request.start_in_queue();
+      if (!work.start()) refuse(work.state());
     } else if (item.kind == Item::Kind::ready) {
-      request.work()->ready(item.partition);
+      work.ready(item.partition);
     } else {
-      require(request.bound(), ErrorKind::request, "request has failed before and can only be freed");
-      const EdgePartitions& partitions = *request.partitions();
-      const int event = partitions.event_of_sent(item.edge, item.partition);
-      require(partitions.ready(event, [&](int each) { return request.fire_once(each); }), ErrorKind::argument, [&] {
-        return "partition " + std::to_string(item.partition) + " of edge " + std::to_string(item.edge) +
-               " is ready already";
-      });
+      if (work.state() == WorkState::failed) refuse(WorkState::failed);
+      work.edge_partitions()->ready(item.edge, item.partition, [&](int event) { return work.fire_once(event); });
     }
   } catch (...) {
     fail(request);
@@ -302,7 +306,7 @@ bool Queue::test_running() {
   const auto is_complete = [&](const Running& running) {
     bool complete = true;  // also if it fails
     try {
-      complete = running.request->test_in_queue();
+      complete = running.request->work().test();
     } catch (...) {
       fail(*running.request);
     }

@@ -1,6 +1,6 @@
 // Requests with events, over MPI: another thread says when a block of the send buffer is there, and this one sees which
 // blocks have come while others are under way.
-#include "operate/request.hpp"
+#include "operate/neighborhood.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "operate/persistent_exchange.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
@@ -42,7 +43,7 @@ class EventsTest : public MpiTest {
     Hints hints = choice.hints();
     if (measures) hints.emplace_back("lnw_tune", "measure");
     const Info info(hints);
-    request_ = Request::make(Communicator::of(graph_.get()), info.get(), call, events);
+    request_ = make_neighborhood(Communicator::of(graph_.get()), info.get(), call, {.events = events});
   }
 
   /// In any order, as the data is there.
@@ -53,7 +54,7 @@ class EventsTest : public MpiTest {
     for (const int to : order) {
       std::this_thread::yield();
       for (int i = 0; i < block; ++i) send_[static_cast<std::size_t>(to * block + i)] = value(rank(), to, exchange, i);
-      request_->fire(to);
+      dynamic_cast<PersistentExchange&>(request_->work()).fire(to);
     }
   }
 
@@ -78,7 +79,7 @@ class EventsTest : public MpiTest {
     do {
       done = test();
       for (int from = 0; from < size(); ++from) {
-        if (seen[static_cast<std::size_t>(from)] || !request_->reached(from)) continue;
+        if (seen[static_cast<std::size_t>(from)] || !request_->work().reached(from)) continue;
         seen[static_cast<std::size_t>(from)] = true;
         early += done ? 0 : 1;
         EXPECT_TRUE(has_come_from(from, exchange)) << "from " << from << " in exchange " << exchange;
@@ -108,7 +109,7 @@ TEST_F(EventsTest, BlocksLeaveWhenAnotherThreadFiresThem) {
         const auto fire = [&] { firing = std::jthread([this, exchange, random] { fire_all(exchange, random); }); };
         const bool fires_before = exchange % 2 == 0;
         if (fires_before) fire();
-        request_->start();
+        ASSERT_TRUE(request_->start());
         if (!fires_before) {
           for (int turn = 0; turn < 20; ++turn) ASSERT_FALSE(test()) << "what is not there has been sent";
           fire();
@@ -131,7 +132,7 @@ TEST_F(EventsTest, TunedRequestsHaveThem) {
   make({.strategy = "auto", .deduplicate = "true", .machine = "node:* rank:2"}, true);
   for (int exchange = 1; exchange <= 3; ++exchange) {
     std::jthread firing([this, exchange] { fire_all(exchange, Random(9)); });
-    request_->start();
+    ASSERT_TRUE(request_->start());
     complete(exchange);
   }
 }

@@ -77,10 +77,10 @@ class StagingArena {
   /// Whether all readers have completed the exchange before `exchange`, or one that is earlier by `lag`.
   [[nodiscard]] bool ready(std::uint64_t exchange, std::uint64_t lag) const;
 
-  /// True if nobody had claimed the memory; then `user` has it until it is released.
+  /// True if nobody else has claimed the memory; then `user` has it until it is released.
   [[nodiscard]] bool claim(const void* user) {
-    const void* nobody = nullptr;
-    return user_.compare_exchange_strong(nobody, user, std::memory_order_acquire);
+    const void* other = nullptr;
+    return user_.compare_exchange_strong(other, user, std::memory_order_acquire) || other == user;
   }
   void release(const void* user) {
     user_.compare_exchange_strong(user, nullptr, std::memory_order_release, std::memory_order_relaxed);

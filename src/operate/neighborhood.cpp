@@ -1,0 +1,300 @@
+#include "operate/neighborhood.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "carriers/messages/p2p.hpp"
+#include "choose/chooser.hpp"
+#include "choose/way_back.hpp"
+#include "comm/agreement.hpp"
+#include "comm/background.hpp"
+#include "comm/check_edges.hpp"
+#include "comm/decisions.hpp"
+#include "comm/talking.hpp"
+#include "core/error.hpp"
+#include "operate/fixed_operation.hpp"
+#include "operate/kept_plans.hpp"
+#include "operate/nonblocking.hpp"
+#include "operate/persistent_exchange.hpp"
+#include "operate/proof.hpp"
+#include "operate/routes.hpp"
+#include "operate/typed_plan.hpp"
+#include "passes/transpose.hpp"
+#include "setup/planner.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A plan for one exchange, and the name of its strategy.
+struct CallPlan {
+  std::shared_ptr<const Plan> plan;
+  std::string strategy = "direct";
+  std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
+  std::shared_ptr<const TypedPattern> typed = {};  ///< then
+  Combiners combiners = {};                        ///< of an operation that reduces
+};
+
+/// Ranks that relay partial results know what elements are. A user's operator may have the handle of one before it on
+/// some ranks only.
+bool may_be_fixed(const Call& call) {
+  return !reduces(call.kind) || (call.kind == Kind::reducev && is_predefined_operator(call.op));
+}
+
+/// Null if the operation is not under the promise of fixed counts.
+FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases phases) {
+  if (!plans_of_calls(communicator).fixed_counts || !may_be_fixed(call)) return nullptr;
+  const FixedKey key = key_of(call);
+  if (has_equal_edges(call.kind)) return nullptr;
+  FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
+  check_buffers(call, communicator.topology());
+  found.check(communicator, call);
+  return &found;
+}
+
+/// The plan that relays edges of one size, if there is one.
+Routes::Routed find_route(Communicator& communicator, Kind kind, const RankPattern& pattern, std::int64_t sent,
+                          Phases phases) {
+  const PlansOfCalls& has = plans_of_calls(communicator);
+  if (!has.routes || (phases == Phases::split && !has.split_phases_relay)) return {};
+  const std::vector<Edge>& edges = pattern.out.empty() ? pattern.in : pattern.out;
+  const std::int64_t bytes = edges.empty() ? sent : edges.front().ranges.bytes();
+  if (phases == Phases::one) has.routes->prepare(communicator, kind, pattern, bytes);
+  return has.routes->plan(kind, pattern, bytes);
+}
+
+/// Of a call that reduces. Blocks of one size are relayed as those of an alltoall are, by the same routes; none of them
+/// could be taken together, since each has a place of its own.
+CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases phases) {
+  const Reduction reduction = reduction_of(call, communicator.topology());
+  check_self_edges(communicator.rank(), reduction.pattern);
+  CallPlan chosen{.plan = nullptr, .combiners = {reduction.combiner}};
+  if (call.kind == Kind::reduce && !reduction.has_gaps) {
+    const Routes::Routed routed =
+        find_route(communicator, Kind::alltoall, arrivals_of(reduction.pattern), sent_bytes(call), phases);
+    if (routed.plan) {
+      chosen.plan = std::make_shared<const Plan>(combine_arrivals(*routed.plan, reduction.pattern, reduction.how));
+      chosen.strategy = routed.strategy;
+      return chosen;
+    }
+  }
+  chosen.plan = std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how));
+  return chosen;
+}
+
+/// What a call that has agreed on nothing may use.
+CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases) {
+  if (reduces(call.kind)) return choose_reduction(communicator, call, phases);
+  TypedPattern typed = typed_pattern(call, communicator.topology());
+  if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
+    const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);
+    if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
+  }
+  if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
+    CallPlan chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
+    if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
+    return chosen;
+  }
+  return {.plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed)))};
+}
+
+constexpr const char* relays_nothing =
+    "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
+    "for "
+    "a thread; lnw_progress=wait lets relays progress in calls of this library";
+
+/// For calls that agree on nothing. `combiners`: of an operation that reduces.
+DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
+  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
+  return {.combining = kernels_of(combiners)};
+}
+
+/// That of an earlier call with the same arguments, or a new one, which is kept.
+std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const Call& call,
+                                    Phases phases) {
+  KeptPlans& kept = communicator.attachment<KeptPlans>();
+  const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
+  const auto key = [&] { return CallKey{call, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
+  if (std::shared_ptr<KeptPlan> known = kept.find(key())) {
+    check_buffers(call, communicator.topology());
+    return known;
+  }
+  CallPlan chosen = choose_plan(communicator, call, phases);
+  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
+                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
+                                         std::move(chosen.typed), std::move(chosen.combiners));
+  // Plans of datatypes are for buffers in the host's memory.
+  if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
+  return plan;
+}
+
+/// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
+void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
+  try {
+    Executor& executor = bound.bind(buffers, transport);
+    Activity activity;
+    if (!executor.independent()) activity.list(executor, Progress::in_calls);
+    executor.start();
+    activity.begin();
+    activity.wait(&executor);
+  } catch (...) {
+    bound.forget();
+    throw;
+  }
+}
+
+void run_once(const std::shared_ptr<const Plan>& plan, Buffers buffers, P2PTransport& transport, const DeviceUse& use,
+              const Combiners& combiners) {
+  const BufferMemory where = laneway::glance_at(buffers, *plan, use);
+  Exchange exchange(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
+                    nullptr, combiners);
+  exchange.start();
+  exchange.wait();
+}
+
+/// Whether a call that has no buffers yet is bound all the same, since it touches none.
+bool binds_at_once(const Call& call, const Agreed& agreed, const Plan& plan) {
+  const auto touches = [](const std::vector<Edge>& edges) {
+    return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return !edge.ranges.empty(); });
+  };
+  const bool is_later = !call.has_any_buffer() && needs_buffers(plan);
+  return (call.has_buffers() && !is_later) || (!touches(agreed.pattern.out) && !touches(agreed.pattern.in));
+}
+
+ExchangeParts parts_of(PrivateComm& priv, const Agreed& agreed, Chosen& chosen) {
+  ExchangeParts parts{.comm = priv.shared_from_this(), .tag = agreed.tag, .plan = std::move(chosen.plan)};
+  parts.memory = std::move(chosen.memory);
+  if (agreed.reduction) parts.combiners = {agreed.reduction->what.combiner};
+  parts.device_use = chosen.device_use;
+  parts.device_use.combining = kernels_of(parts.combiners);
+  parts.helper = find_helper(agreed.hints.progress);
+  if (parts.helper == Helper::thread_for_all) employ(parts.helper);
+  parts.node = agreed.regions.front();
+  parts.stream = agreed.hints.stream;
+  return parts;
+}
+
+std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI_Info info, const Call& call,
+                              CallEvents events) {
+  compare_decisions(communicator, priv);
+  require(events.events.empty() || !reduces(call.kind), ErrorKind::unsupported,
+          "operations that reduce have no events");
+  const bool may_come_back = call.kind == Kind::alltoallv_indexed;
+  if (may_come_back) forget_exchange(communicator);
+  Agreed agreed = agree_on(communicator, priv, info, call);
+  agreed.events = std::move(events.events);
+  Chosen chosen = choose(communicator, priv, agreed, Use::request);
+  note_decision(communicator, [&] { return text_of_decision(call.kind, agreed, chosen); });
+  if (may_come_back) keep_exchange(communicator, agreed, std::move(chosen.by_messages), chosen.reasons);
+  ExchangeParts parts = parts_of(priv, agreed, chosen);
+  parts.partitions = std::move(events.partitions);
+  Reasons reasons = std::move(chosen.reasons);
+  if (agreed.relays_nothing) reasons.progress_reason = relays_nothing;
+  tell_reasons(reasons, priv.rank());
+  const bool binds = binds_at_once(call, agreed, *parts.plan);
+  std::unique_ptr<PersistentExchange> work;
+  if (parts.memory && parts.memory->arena)
+    work = std::make_unique<SharedStagingExchange>(std::move(parts));
+  else
+    work = std::make_unique<PersistentExchange>(std::move(parts));
+  std::exception_ptr failure;
+  try {
+    if (binds) reasons.progress_by = work->bind(buffers_of(call));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (reasons.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
+    Talking talk(priv);
+    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    work->open_lent();
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (agreed.hints.check_plan) {
+    const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
+    prove_plans(priv, work->plan(), reduction != nullptr ? reduction->pattern : agreed.pattern, reasons.strategy,
+                reduction != nullptr ? &reduction->how : nullptr);
+  }
+  return std::make_unique<Request>(priv.shared_from_this(), communicator.error_handler(), std::move(work),
+                                   std::move(reasons));
+}
+
+}  // namespace
+
+std::string text_of_decision(Kind kind, const Agreed& agreed, const Chosen& chosen) {
+  return std::string(name(kind)) + ": " + chosen.reasons.strategy + (agreed.relays_nothing ? ", relays nothing" : "") +
+         ", tag " + std::to_string(agreed.tag);
+}
+
+std::unique_ptr<Request> make_neighborhood(Communicator& communicator, MPI_Info info, const Call& call,
+                                           CallEvents events) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  return together(*priv, [&] { return make(communicator, *priv, info, call, std::move(events)); });
+}
+
+std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Call& call) {
+  const Buffers buffers = buffers_of(call);
+  const Helper helper = find_helper(communicator.call_hints().progress);
+  const auto request = [&](const StartOrder& order, std::unique_ptr<Work> work, Reasons reasons) {
+    return std::make_unique<Request>(order.comm(), communicator.error_handler(), std::move(work), std::move(reasons),
+                                     Request::Life::nonblocking);
+  };
+  if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split))
+    return request(*fixed->order(), fixed->start(buffers, helper), fixed->reasons());
+  const std::shared_ptr<StartOrder>& order = start_order(communicator);
+  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *order->comm(), call, Phases::split);
+  auto work = std::make_unique<NonblockingExchange>(
+      NonblockingParts{.order = order,
+                       .buffers = buffers,
+                       .plan = kept->plan(),
+                       .where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())),
+                       .elements = kept->elements(),
+                       .typed = kept->typed(),
+                       .combiners = kept->combiners(),
+                       .helper = helper});
+  return request(*order, std::move(work), Reasons{.strategy = kept->strategy()});
+}
+
+void run_blocking(Communicator& communicator, const Call& call) {
+  const Buffers buffers = buffers_of(call);
+  // Others may not call where the arguments of this rank are bad: it does not meet them before it knows.
+  if (!communicator.has_private_comm() && !plans_of_calls(communicator).fixed_counts)
+    check_call(call, communicator.topology());
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
+    return fixed->start(buffers, Helper::none)->wait();
+  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
+  KeptPlan::Claim claim(*kept);
+  if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
+  run_once(kept->plan(), buffers, transport, device_use(communicator, kept->combiners()), kept->combiners());
+}
+
+void run_agreed(Communicator& communicator, const Call& call) {
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  compare_decisions(communicator, *priv);
+  RankPattern pattern;
+  std::uint64_t edges = 0;
+  std::exception_ptr failure;
+  try {
+    pattern = describe(call, communicator.topology());
+    check_self_edges(priv->rank(), pattern);
+    edges = edge_sum(priv->rank(), pattern);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Hints none;
+  none.strategy.row = &strategies().front();
+  if (!agree(*priv, failure, none, {}, {}, edges).edges_match) {
+    check_edges(*priv, pattern);
+    throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
+  }
+  const auto plan = std::make_shared<const Plan>(plan_direct(priv->rank(), pattern));
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
+  run_once(plan, buffers_of(call), transport, device_use(communicator, {}), {});
+}
+
+}  // namespace laneway
