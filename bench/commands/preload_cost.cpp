@@ -168,7 +168,8 @@ int main(int argc, char** argv) {
       added.push_back(through.back() - around.back());
     }
     if (rank == 0)
-      std::printf("%-30s %12.1f %12.1f %12.1f\n", test.name, median(through), median(around), median(added));
+      std::printf("%-30s %12.1f %12.1f %12.1f\n", test.name, laneway::median(through), laneway::median(around),
+                  laneway::median(added));
   }
   MPI_Comm_free(&pair);
   MPI_Finalize();
