@@ -871,7 +871,8 @@ TEST_F(DenseTest, MoreThanTwoToThe31Bytes) {
   const auto value = [](std::size_t i) { return static_cast<unsigned char>(mix({i / 4096})); };
   std::vector<unsigned char> data(static_cast<std::size_t>(count));
   for (const char* rule : {"mpi", "chain", "binomial"}) {
-    // MPICH 4.0's own cannot: a program of MPI alone gets "Invalid communicator" from MPI_Wait (docs/reference/limits.md).
+    // MPICH 4.0's own cannot: a program of MPI alone gets "Invalid communicator" from MPI_Wait
+    // (docs/reference/limits.md).
     if (is_mpich() && std::string(rule) == "mpi") continue;
     for (std::size_t i = 0; i < data.size(); i += 4096) data[i] = rank() == 0 ? value(i) : 0;
     const Info info(Hints{{"lnw_collective", rule}, {"lnw_progress", "wait"}});
