@@ -8,7 +8,7 @@
 
 #include "laneway/laneway.h"
 
-#ifdef MPI_SESSION_NULL
+#if MPI_VERSION >= 4
 
 namespace {
 
