@@ -127,10 +127,13 @@ class Expectation {
 template <class Sent, class Completed>
 class SymbolicRun {
  public:
-  SymbolicRun(const Program& program, Sums& sums, Report& undefined, Sent sent, Completed completed)
+  /// `send_hulls`: where ranks may read their send buffers, also bytes that nobody needs; empty: that is not known.
+  SymbolicRun(const Program& program, Sums& sums, Report& undefined, Sent sent, Completed completed,
+              std::span<const Range> send_hulls = {})
       : program_(program),
         sums_(sums),
         undefined_(undefined),
+        send_hulls_(send_hulls),
         sent_(std::move(sent)),
         completed_(std::move(completed)),
         contents_(buffer_kinds * static_cast<std::size_t>(program.ranks())) {}
@@ -171,6 +174,9 @@ class SymbolicRun {
       scatter(all, {position, range.bytes}, range.offset + where.shift, where);
     });
   }
+
+  /// What is read outside of send buffers.
+  [[nodiscard]] const Report& outside() const { return outside_; }
 
   void completed(Rank rank, int exchange) {
     Contents& received = contents({rank, Buffer::receive, 0});
@@ -260,6 +266,10 @@ class SymbolicRun {
   void read(int step, const Place& from, std::int64_t offset, std::int64_t bytes, std::int64_t to, int exchange) {
     if (from.buffer == Buffer::send) {
       if (bytes > 0) parts_.push_back({to, to + bytes, from.rank, offset, exchange});
+      if (bytes > 0 && !send_hulls_.empty() &&
+          !is_inside(send_hulls_[static_cast<std::size_t>(from.rank)], offset, bytes))
+        complain(outside_, program_.describe(step) + " reads send bytes [" + std::to_string(offset) + ", " +
+                               std::to_string(offset + bytes) + "), not all of which are in the buffer");
       return;
     }
     offset += from.shift;
@@ -282,9 +292,15 @@ class SymbolicRun {
                                "), not all of which have been written");
   }
 
+  static bool is_inside(const Range& hull, std::int64_t offset, std::int64_t bytes) {
+    return hull.offset <= offset && offset + bytes <= hull.end();
+  }
+
   const Program& program_;
   Sums& sums_;
   Report& undefined_;
+  std::span<const Range> send_hulls_;
+  Report outside_;
   Sent sent_;
   Completed completed_;
   std::vector<Contents> contents_;  // by rank and buffer
@@ -337,7 +353,8 @@ bool is_initial(const Origin& origin, Rank rank, Rank ranks) {
   return origin.rank == ranks + rank && origin.from == origin.begin;
 }
 
-Report prove_contents(const Program& program, Sums& sums, Expected expected, bool initial_is_none, Report report) {
+Report prove_contents(const Program& program, Sums& sums, Expected expected, bool initial_is_none, Report report,
+                      std::span<const Range> send_hulls = {}) {
   Report contents;  // named behind what does not complete, which is why
   const auto check = [&](Rank rank, int exchange, const std::vector<Origin>& received) {
     const auto r = static_cast<std::size_t>(rank);
@@ -353,14 +370,30 @@ Report prove_contents(const Program& program, Sums& sums, Expected expected, boo
   const int exchanges = program.shares_memory() ? program.period() + 1 : 1;
   const Nodes nodes(program, exchanges);
   SymbolicRun symbolic(
-      program, sums, report, [](Rank, Rank, const std::vector<Origin>&) {}, check);
+      program, sums, report, [](Rank, Rank, const std::vector<Origin>&) {}, check, send_hulls);
   const std::vector<State> state = run(program, exchanges, symbolic).state;
   for (int e = 1; e <= exchanges; ++e)
     for (int s = 0; s < program.steps(); ++s)
       if (state[static_cast<std::size_t>(nodes.node(s, e))] != State::done)
         complain(report, program.describe(s) + " never completes");
-  for (const std::string& problem : contents.problems) complain(report, problem);
+  for (const Report* found : {&std::as_const(contents), &symbolic.outside()})
+    for (const std::string& problem : found->problems) complain(report, problem);
   return report;
+}
+
+/// From the first byte that some edge sends to the last one, of each rank.
+std::vector<Range> hulls_of_sends(std::span<const RankPattern> pattern) {
+  std::vector<Range> hulls(pattern.size());
+  for (std::size_t r = 0; r < pattern.size(); ++r)
+    for (const Edge& edge : pattern[r].out)
+      edge.ranges.for_each([&](Range range) {
+        if (range.bytes == 0) return;
+        Range& hull = hulls[r];
+        const std::int64_t begin = hull.bytes == 0 ? range.offset : std::min(hull.offset, range.offset);
+        const std::int64_t end = hull.bytes == 0 ? range.end() : std::max(hull.end(), range.end());
+        hull = {begin, end - begin};
+      });
+  return hulls;
 }
 
 bool is_of_all(const Program& program, std::size_t ranks, Report& report) {
@@ -384,7 +417,8 @@ Report prove_delivery(const Program& program, std::span<const RankPattern> patte
     expected.back().reset();
     complain(report, mismatch.problems.front());
   }
-  return prove_contents(program, sums, std::move(expected), false, std::move(report));
+  const std::vector<Range> hulls = hulls_of_sends(pattern);
+  return prove_contents(program, sums, std::move(expected), false, std::move(report), hulls);
 }
 
 Report prove_outcomes(const Program& program, std::span<const std::vector<DenseOutcome>> outcomes,

@@ -558,12 +558,16 @@ TEST(Mutation, BytesThatCrossForNobodyAreCounted) {
   step.kind = StepKind::send;
   step.peer = 1;
   step.span = {Buffer::send, 0, 4};
-  plans[0].steps = {step};
+  Step copy;
+  copy.runs = {{0, 0, 4}};
+  plans[0].steps = {step, copy};
   step.kind = StepKind::receive;
   step.peer = 0;
   step.span = {Buffer::staging, 0, 4};
   plans[1].steps = {step};
-  const Pattern pattern(2);
+  Pattern pattern(2);
+  pattern[0].out = {{0, {{0, 4}}}};
+  pattern[0].in = {{0, {{0, 4}}}};
   EXPECT_TRUE(verify(plans, pattern).ok);
   EXPECT_TRUE(crosses_once(plans, pattern, std::vector<Rank>{0, 0}).report.ok);
   const Crossing crossing = crosses_once(plans, pattern, std::vector<Rank>{0, 1});

@@ -233,6 +233,11 @@ TEST(Delivers, SaysWhatIsWhere) {
   EXPECT_TRUE(refuses(report(sent(-1, 9), received(15, 9)),
                       {"rank 1: receive byte 15 is written (byte -1 of rank 0), but no edge ends there"}));
   EXPECT_TRUE(refuses(report(staged(0, 8), received(16, 8)), {"rank 0 step 0", "reads staging bytes [0, 8)"}));
+  // Nobody needs the last byte, but it need not be there.
+  EXPECT_TRUE(refuses(delivers(plans_of({{send(1, sent(0, 8)), send(1, sent(0, 9))},
+                                         {receive(0, received(16, 8)), receive(0, staged(0, 9))}}),
+                               pattern),
+                      {"rank 0 step 1", "reads send bytes [0, 9)"}));
   EXPECT_TRUE(refuses(delivers(plans_of({{}, {}}), pattern), {"nothing is written there"}));
   EXPECT_TRUE(refuses(delivers(plans_of({{}}), pattern), {"1 plans for 2 ranks"}));
   EXPECT_TRUE(refuses(delivers(plans_of({{send(1, sent(0, 8))}, {}}), pattern), {"rank 0 step 0", "never completes"}));

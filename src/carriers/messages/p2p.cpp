@@ -367,17 +367,18 @@ MessageNames P2PTransport::names(Rank own, const std::vector<Rank>& peers) const
 
 void MessageElements::keep_types() {
   if (!kept_.empty()) return;
-  std::map<MPI_Datatype, MPI_Datatype> copies;
-  for (std::vector<Elements>* list : {&sends_, &receives_})
-    for (Elements& elements : *list) {
-      if (elements.type == MPI_DATATYPE_NULL) continue;
-      MPI_Datatype& copy = copies.try_emplace(elements.type, MPI_DATATYPE_NULL).first->second;
-      if (copy == MPI_DATATYPE_NULL) {
-        check_mpi(MPI_Type_dup(elements.type, kept_.emplace_back().place()), "MPI_Type_dup");
-        copy = kept_.back().get();
-      }
-      elements.type = copy;
-    }
+  std::map<MPI_Datatype, MadeType> copies;
+  const auto for_each_type = [&](auto&& f) {
+    for (std::vector<Elements>* list : {&sends_, &receives_})
+      for (Elements& elements : *list)
+        if (elements.type != MPI_DATATYPE_NULL) f(elements.type);
+  };
+  for_each_type([&](MPI_Datatype type) {
+    const auto [copy, is_new] = copies.try_emplace(type);
+    if (is_new) check_mpi(MPI_Type_dup(type, copy->second.place()), "MPI_Type_dup");
+  });
+  for_each_type([&](MPI_Datatype& type) { type = copies.at(type).get(); });
+  for (auto& [of, copy] : copies) kept_.push_back(std::move(copy));
 }
 
 }  // namespace laneway
