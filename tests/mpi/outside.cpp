@@ -194,6 +194,9 @@ extern "C" int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatyp
 extern "C" int MPI_Type_size(MPI_Datatype type, int* bytes) {
   return until_failure > 0 && --until_failure == 0 ? MPI_ERR_OTHER : PMPI_Type_size(type, bytes);
 }
+extern "C" int MPI_Comm_size(MPI_Comm comm, int* size) {
+  return until_failure > 0 && --until_failure == 0 ? MPI_ERR_OTHER : PMPI_Comm_size(comm, size);
+}
 extern "C" int MPI_Test(MPI_Request* tested, int* flag, MPI_Status* status) {
   *flag = 0;
   const bool is_one = *tested != MPI_REQUEST_NULL && std::find(slow.begin(), slow.end(), *tested) != slow.end();
