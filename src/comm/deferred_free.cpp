@@ -174,6 +174,7 @@ namespace {
 struct RetiredComms {
   std::mutex mutex;
   std::list<std::unique_ptr<RetiredComm>> all;
+  std::list<std::unique_ptr<RetiredComm>> left_to_mpi;  // which frees them when it ends
 };
 RetiredComms& retired_comms() {
   static RetiredComms* const one = new RetiredComms;  // never destroyed: MPI may be gone when the program ends
@@ -253,18 +254,15 @@ std::shared_ptr<RetiredPlace> place_for_retired() {
 
 void retire(std::unique_ptr<PrivateComm> comm, RetiredPlace& place) noexcept {
   if (!comm->exists()) return;
-  if (comm->may_be_missing()) return (void)comm.release();  // MPI frees it when it ends
   // Functions of the program that run in MPI_Finalize may drop what has been looked after, and MPI drops what is
-  // attached to MPI_COMM_WORLD. MPI frees the communicator; a window that is left would be freed by this rank alone.
-  if (is_ending.load(std::memory_order_acquire)) {
-    if (comm->has_parts()) (void)comm.release();
-    return;
-  }
-  // MPI may be gone with the last session.
-  if (!has_world() && open_sessions() == 0) return (void)comm.release();
+  // attached to MPI_COMM_WORLD. A window that is left would be freed by this rank alone.
+  const bool has_been_seen = is_ending.load(std::memory_order_acquire);
+  if (has_been_seen && !comm->has_parts()) return;
+  const bool is_left_to_mpi = comm->may_be_missing() || has_been_seen || (!has_world() && open_sessions() == 0);
   RetiredComms& known = retired_comms();
   place.one.front()->take(std::move(comm));
   const std::lock_guard lock(known.mutex);
+  if (is_left_to_mpi) return known.left_to_mpi.splice(known.left_to_mpi.end(), place.one);
   known.all.splice(known.all.end(), place.one);
   any_retired.store(true, std::memory_order_relaxed);
 }
