@@ -92,9 +92,9 @@ class RetiredComm {
 /// To each peer, after all others: when it has been received, so have they.
 void RetiredComm::say_last() {
   const std::vector<Rank> peers = comm_->resident()->peers();
+  last_.reserve(peers.size());
   while (last_.size() < peers.size()) {
     MPI_Request sent = MPI_REQUEST_NULL;
-    last_.reserve(peers.size());
     check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peers[last_.size()], PrivateComm::last_tag, comm_->get(), &sent),
               "MPI_Issend");
     last_.push_back(sent);
@@ -334,8 +334,9 @@ void finish_retired_of_sessions() noexcept {
   taken.finish();
   taken.advance();
   taken.free_all();
-  for (auto& each : taken.all) (void)each.release();
-  taken.all.clear();
+  RetiredComms& known = retired_comms();
+  const std::lock_guard lock(known.mutex);
+  known.left_to_mpi.splice(known.left_to_mpi.end(), taken.all);
 }
 
 }  // namespace laneway

@@ -18,10 +18,10 @@ namespace laneway {
 /// that. Programs whose communicators are of ever other ranks need this: MPI libraries have some thousand contexts.
 inline constexpr int most_deferred = 64;
 
-/// Takes what has lost its last owner. Calls no function of MPI: this may be inside a callback of MPI. `place`: made
-/// with the communicator, since all its ranks must come to agree, also one that has no memory left.
+/// Made with each communicator, since all its ranks must come to agree, also one that has no memory left.
 class RetiredPlace;
 [[nodiscard]] std::shared_ptr<RetiredPlace> place_for_retired();
+/// Takes what has lost its last owner. Calls no function of MPI: this may be inside a callback of MPI.
 void retire(std::unique_ptr<PrivateComm> comm, RetiredPlace& place) noexcept;
 
 /// As far as it comes without waiting.

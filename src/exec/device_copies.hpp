@@ -22,6 +22,8 @@ namespace laneway {
 struct Buffers {
   const void* send = nullptr;
   void* receive = nullptr;
+
+  friend bool operator==(const Buffers&, const Buffers&) = default;
 };
 
 /// The memory that an operation's buffers are in.

@@ -58,7 +58,7 @@ void check_loaded_libraries() {
     const void* const other = library_of(dlsym(handle, "PMPI_Recv"));
     dlclose(handle);
     if (other == nullptr || other == ours) continue;
-    tell("this liblaneway_mpi.so was built for " + std::string(quirks.library) +
+    tell("this liblaneway_mpi.so was built for " + std::string(quirks.name) +
          ", but the program uses another MPI library: " + path);
     std::_Exit(EXIT_FAILURE);
   }

@@ -38,7 +38,7 @@ std::string complaint_about_library(std::string_view version, const std::string&
     return !other.empty() && line.find(other) != std::string_view::npos;
   });
   if (!is_other) return {};
-  return "this " + file + " was built for " + std::string(quirks.library) +
+  return "this " + file + " was built for " + std::string(quirks.name) +
          ", but the program uses another MPI library: " + std::string(line);
 }
 

@@ -11,7 +11,7 @@ namespace laneway {
 /// What is known of one family of MPI libraries beyond the standard. Each family has one file in quirks/, which gives
 /// every value, and says what shows it.
 struct Quirks {
-  std::string_view library;
+  std::string_view name;
   /// What the version texts (MPI_Get_library_version) of other families have in them.
   std::array<std::string_view, 3> others{};
 

@@ -14,9 +14,7 @@ std::unique_ptr<Exchange> BoundDense::bind(Buffers buffers, const BufferMemory& 
 }
 
 void BoundDense::run(Buffers buffers, const PrivateComm& comm) {
-  Binding* binding = bindings_.find([&](const Binding& known) {
-    return known.buffers.send == buffers.send && known.buffers.receive == buffers.receive;
-  });
+  Binding* binding = bindings_.find([&](const Binding& known) { return known.buffers == buffers; });
   if (binding == nullptr) {
     const BufferMemory where = glance_at(buffers, *plan_, DeviceUse{});
     if (where.on_device().any()) return run_through_host(buffers, where, comm);

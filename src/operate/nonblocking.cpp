@@ -21,9 +21,7 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
 }
 
 Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
-  Binding* const known = bindings_.find([&](const Binding& binding) {
-    return binding.buffers.send == buffers.send && binding.buffers.receive == buffers.receive;
-  });
+  Binding* const known = bindings_.find([&](const Binding& binding) { return binding.buffers == buffers; });
   const BufferMemory where = glance_at(buffers, *plan(), device_use_);
   const bool usable = known != nullptr && !known->executor->uses_device() && !where.on_device().any();
   Binding& binding = known != nullptr ? *known : bindings_.add({});

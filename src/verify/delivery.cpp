@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/disjoint.hpp"
 #include "verify/contents.hpp"
 #include "verify/sums.hpp"
 #include "verify/timeline.hpp"
@@ -383,16 +384,12 @@ Report prove_contents(const Program& program, Sums& sums, Expected expected, boo
 
 /// From the first byte that some edge sends to the last one, of each rank.
 std::vector<Range> hulls_of_sends(std::span<const RankPattern> pattern) {
-  std::vector<Range> hulls(pattern.size());
-  for (std::size_t r = 0; r < pattern.size(); ++r)
-    for (const Edge& edge : pattern[r].out)
-      edge.ranges.for_each([&](Range range) {
-        if (range.bytes == 0) return;
-        Range& hull = hulls[r];
-        const std::int64_t begin = hull.bytes == 0 ? range.offset : std::min(hull.offset, range.offset);
-        const std::int64_t end = hull.bytes == 0 ? range.end() : std::max(hull.end(), range.end());
-        hull = {begin, end - begin};
-      });
+  std::vector<Range> hulls;
+  for (const RankPattern& p : pattern) {
+    RangeList all;
+    for (const Edge& edge : p.out) all.append(edge.ranges);
+    hulls.push_back(hull(all));
+  }
   return hulls;
 }
 

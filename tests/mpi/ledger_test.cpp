@@ -210,17 +210,32 @@ TEST_F(LedgerTest, TagsAreGivenBack) {
   PMPI_Comm_free(&comm);
 }
 
-TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
-  const TagLimit limit(4096);
+/// A communicator on which two channels of 1,500 messages to one rank do not fit.
+struct RingOfFewTags {
+  TagLimit limit{4096};
   MPI_Comm comm = duplicate();
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  EXPECT_MPI(LNW_Comm_prepare(comm));
-  const Info messages(Hints{{"lnw_transport", "p2p"}});
+  int other = (rank() + 1) % size();
+  int before = (rank() + size() - 1) % size();
+  Info messages{Hints{{"lnw_transport", "p2p"}}};
+
+  RingOfFewTags() {
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    EXPECT_MPI(LNW_Comm_prepare(comm));
+  }
+  ~RingOfFewTags() { PMPI_Comm_free(&comm); }
+  RingOfFewTags(const RingOfFewTags&) = delete;
+  RingOfFewTags& operator=(const RingOfFewTags&) = delete;
+};
+
+TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
+  const RingOfFewTags ring;
+  MPI_Comm const comm = ring.comm;
+  const int other = ring.other, before = ring.before;
   std::array<LNW_Channel, 4> channels{};
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, messages.get(), &channels[2 * i]));
-    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, messages.get(), &channels[2 * i + 1]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[2 * i]));
+    EXPECT_MPI(
+        LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[2 * i + 1]));
   }
   void* data = nullptr;
   MPI_Count bytes = 0;
@@ -243,31 +258,27 @@ TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
   // The tags of the first are free again, when both ends have heard that they have been freed.
   for (std::size_t i = 0; i < 2; ++i) {
     PMPI_Barrier(comm);
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, messages.get(), &channels[0]));
-    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, messages.get(), &channels[1]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[0]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[1]));
     EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
     EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
     EXPECT_MPI(LNW_Channel_test_free(channels[0], 0, &flag));
     for (LNW_Channel* const channel : {&channels[0], &channels[1]}) EXPECT_MPI(LNW_Channel_free(channel));
   }
-  PMPI_Comm_free(&comm);
 }
 
 /// Who has heard that the other end has been freed gives back its tags, and its memory, all the same.
 TEST_F(LedgerTest, EndThatHasHeardOfTheOthersEndLeavesNothing) {
-  const TagLimit limit(4096);
-  MPI_Comm comm = duplicate();
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const int other = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  EXPECT_MPI(LNW_Comm_prepare(comm));
-  const Info messages(Hints{{"lnw_transport", "p2p"}});
+  const RingOfFewTags ring;
+  MPI_Comm const comm = ring.comm;
+  const int other = ring.other, before = ring.before;
   for (int turn = 0; turn < 4; ++turn) {
     std::array<LNW_Channel, 2> channels{};
     void* data = nullptr;
     MPI_Count bytes = 0;
     // Two of so many tags do not fit.
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, messages.get(), &channels[0]));
-    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, messages.get(), &channels[1]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[0]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[1]));
     EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
     EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
     EXPECT_MPI(LNW_Channel_release(channels[1], 0));
@@ -278,7 +289,6 @@ TEST_F(LedgerTest, EndThatHasHeardOfTheOthersEndLeavesNothing) {
     // The sender hears of that when it makes the next one.
     PMPI_Sendrecv(nullptr, 0, MPI_INT, before, 0, nullptr, 0, MPI_INT, other, 0, comm, MPI_STATUS_IGNORE);
   }
-  PMPI_Comm_free(&comm);
 }
 
 /// One for the peer's process, and one for its memory.

@@ -6,7 +6,7 @@ namespace laneway {
 
 /// MPICH and its descendants: Intel MPI, MVAPICH, Cray MPICH.
 inline constexpr Quirks quirks = {
-    .library = "MPICH",
+    .name = "MPICH",
     .others = {"Open MPI"},
     // The handler of MPI_COMM_WORLD is called, which ends the job by default. Messages that are looked at one by one
     // take no more time.

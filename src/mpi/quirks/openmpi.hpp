@@ -6,7 +6,7 @@ namespace laneway {
 
 /// Seen in 4.1.4 and, where it is not said, in 5.0 as well.
 inline constexpr Quirks quirks = {
-    .library = "Open MPI",
+    .name = "Open MPI",
     .others = {"MPICH", "Intel(R) MPI", "MVAPICH"},
     .arrays_return_errors = true,
     // These go out inline, without a request, in half the time that starting a persistent one takes; larger ones

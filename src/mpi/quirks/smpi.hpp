@@ -8,7 +8,7 @@ namespace laneway {
 
 /// SimGrid's SMPI. It has many of Open MPI's and MPICH's algorithms.
 inline constexpr Quirks quirks = {
-    .library = "SMPI",
+    .name = "SMPI",
     .others = {},
     .arrays_return_errors = true,
     // It charges sends to the sender only where they are nonblocking.
