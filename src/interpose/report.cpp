@@ -97,9 +97,10 @@ void say(const Summary& summary, const ReportWanted& wanted) {
     case ReportForm::text:
       return say_line(summary, write(wanted.file, as_table(summary, note(), 0)));
     case ReportForm::json:
-      return say_line(summary, write(wanted.file, as_json(summary, note())));
-    case ReportForm::html:
-      return say_line(summary, write(wanted.file, as_html(summary, note())));
+      const std::string written = write(wanted.file, as_json(summary, note()));
+      say_line(summary, written);
+      if (!wanted.page.empty() && !written.empty())
+        tell("`laneway report " + written + " -o " + wanted.page + "` makes a page of it.");
   }
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "core/markup.hpp"
 #include "core/readable.hpp"
 
 namespace laneway::interpose {
@@ -150,12 +149,6 @@ Json json_of(const Numbered& one, std::int64_t world) {
           {"why", row.why}};
 }
 
-constexpr const char* style =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"
-    "table{border-collapse:collapse;width:100%}th,td{padding:.35em .6em;text-align:right;border-bottom:1px solid #8885}"
-    "th:first-child,td:first-child,.text{text-align:left}.verdict{font-size:1.25em}small{opacity:.75}"
-    "@media(prefers-color-scheme:dark){body{background:#16181c;color:#e6e6e6}}";
-
 }  // namespace
 
 std::string as_table(const Summary& summary, const std::string& note, std::size_t most_rows) {
@@ -174,9 +167,8 @@ std::string as_table(const Summary& summary, const std::string& note, std::size_
     for (const auto& [reason, calls] : row.left) text += wrapped(with_unit(calls) + " left to MPI: " + reason, "  ");
   }
   if (most_rows > 0 && rows.size() > most_rows)
-    text += wrapped(
-        std::to_string(rows.size() - most_rows) + " more rows; LANEWAY_REPORT=FILE.txt, .json or .html has all of them",
-        "");
+    text +=
+        wrapped(std::to_string(rows.size() - most_rows) + " more rows; LANEWAY_REPORT=FILE.txt has all of them", "");
   text += "\n" + wrapped(times_mean, "");
   return text + wrapped(note, "");
 }
@@ -196,26 +188,6 @@ std::string as_json(const Summary& summary, const std::string& note) {
       {"note", note},
       {"rows", std::move(rows)}};
   return report.dump(2) + "\n";
-}
-
-std::string as_html(const Summary& summary, const std::string& note) {
-  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Laneway</title><style>" +
-                     std::string(style) + "</style></head><body>\n<h1>What Laneway saved</h1>\n<p class=\"verdict\">" +
-                     escaped(sentence(summary)) + "</p>\n<table>\n<tr>";
-  for (const char* const title :
-       {"communicator", "operation", "calls", "bytes of a message", "neighbors", "MPI", "Laneway"})
-    page += std::string("<th>") + title + "</th>";
-  page += "<th>saved (95%)</th><th class=\"text\">strategy, and why</th></tr>\n";
-  for (const Numbered& one : sorted(summary)) {
-    page += "<tr>";
-    for (const std::string& cell : cells_of(one)) page += "<td>" + escaped(cell) + "</td>";
-    page += "<td>" + escaped(what_was_saved(*one.second, summary.world)) + "</td><td class=\"text\">" +
-            escaped(one.second->taken > 0 ? plan_of(*one.second) : "");
-    for (const auto& [reason, calls] : one.second->left)
-      page += "<br><small>" + escaped(with_unit(calls) + " left to MPI: " + reason) + "</small>";
-    page += "</td></tr>\n";
-  }
-  return page + "</table>\n<p><small>" + times_mean + " " + escaped(note) + "</small></p>\n</body></html>\n";
 }
 
 }  // namespace laneway::interpose

@@ -10,7 +10,5 @@ namespace laneway::interpose {
 /// At most 79 columns, the costliest rows first; `most_rows` of them, 0: all.
 [[nodiscard]] std::string as_table(const Summary& summary, const std::string& note, std::size_t most_rows);
 [[nodiscard]] std::string as_json(const Summary& summary, const std::string& note);
-/// One page that needs no other file.
-[[nodiscard]] std::string as_html(const Summary& summary, const std::string& note);
 
 }  // namespace laneway::interpose

@@ -137,9 +137,11 @@ ReportWanted report_wanted(const char* value) {
     wanted.form = ReportForm::text;
   else if (text.ends_with(".json"))
     wanted.form = ReportForm::json;
-  else if (text.ends_with(".html"))
-    wanted.form = ReportForm::html;
-  else
+  else if (text.ends_with(".html")) {
+    wanted.form = ReportForm::json;
+    wanted.page = text;
+    wanted.file.replace(text.rfind('.'), std::string::npos, ".json");
+  } else
     wanted.complaint = "LANEWAY_REPORT is " + wanted.file + ", not 0, 1 or a file that ends in .txt, .json or .html";
   return wanted;
 }

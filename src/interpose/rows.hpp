@@ -100,10 +100,11 @@ struct Row {
 };
 
 /// What LANEWAY_REPORT asks for.
-enum class ReportForm : std::uint8_t { none, line, table, text, json, html };
+enum class ReportForm : std::uint8_t { none, line, table, text, json };
 struct ReportWanted {
   ReportForm form = ReportForm::line;
   std::string file;
+  std::string page;       ///< what `laneway report` is to make of it; empty: nothing
   std::string complaint;  ///< what is wrong with the variable
 };
 /// `value` may be null: a line.

@@ -9,13 +9,36 @@
 #include <utility>
 #include <vector>
 
-#include "core/markup.hpp"
 #include "core/readable.hpp"
 #include "plan/stream_event.hpp"
 
 namespace laneway {
 
 namespace {
+
+/// Text as it stands between tags, and in attributes, of XML.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
 
 constexpr int margin = 24;
 constexpr int box_width = 190;

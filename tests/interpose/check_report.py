@@ -78,16 +78,23 @@ def few_calls_have_no_saving():
 
 
 def forms():
-    page = os.path.join(folder, "report.html")
-    status, output = run(2, "ring", "200", LANEWAY_REPORT=page)
-    check(f"{page} says more" in output, f"where the page is: {output}")
-    with open(page, encoding="utf-8") as text:
-        read = text.read()
-    check(status == 0 and "Neighbor_allgather" in read and "<style>" in read, f"a page: {read}")
-    check(not re.search(r"https?:|src=|href=|url\(|@import", read), f"a page that needs nothing else: {read}")
-    nowhere = os.path.join(folder, "nowhere", "report.html")
-    _, output = run(2, "ring", "200", LANEWAY_REPORT=nowhere)
-    check(f"cannot write {nowhere}" in output and "says more" not in output, f"a page that cannot be written: {output}")
+    text, page, file = (os.path.join(folder, f"report.{form}") for form in ("txt", "html", "json"))
+    status, output = run(2, "ring", "200", LANEWAY_REPORT=text)
+    check(status == 0 and f"{text} says more" in output, f"where the text is: {output}")
+    with open(text, encoding="utf-8") as written:
+        check("Neighbor_allgather" in written.read(), "a text")
+    # A page is made of the JSON by `laneway report`, and who asks for one is told so.
+    for calls, says_more in (("200", True), ("2", False)):
+        status, output = run(2, "ring" if says_more else "nothing", calls, LANEWAY_REPORT=page)
+        check(status == 0 and (f"{file} says more" in output) == says_more, f"where the report is: {output}")
+        check(output.count(f"`laneway report {file} -o {page}` makes a page of it") == 1, f"how to get the page: {output}")
+        with open(file, encoding="utf-8") as written:
+            check(json.load(written)["ranks"] == 2 and not os.path.exists(page), "the report is JSON")
+        os.remove(file)
+    nowhere = os.path.join(folder, "nowhere", "report")
+    _, output = run(2, "ring", "200", LANEWAY_REPORT=f"{nowhere}.html")
+    check(f"cannot write {nowhere}.json" in output and "says more" not in output, f"a report that cannot be written: {output}")
+    check("laneway report" not in output, f"there is nothing to make a page of: {output}")
     _, output = run(2, "ring", "200", LANEWAY_REPORT="1")
     check("what the preload saved" in output and "Neighbor_allgather" in output, f"a table: {output}")
     check(all(len(line) <= 79 for line in output.splitlines()), f"79 columns: {output}")

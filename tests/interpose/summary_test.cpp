@@ -111,16 +111,12 @@ TEST(Summary, TablesFit79Columns) {
   EXPECT_NE(as_table(all, "", 0).find("no call was timed with the plan"), std::string::npos);
 }
 
-TEST(Summary, FormsAreWellFormed) {
+TEST(Summary, JsonIsWellFormed) {
   Summary all = of_rank(row(1000, around(0.003), around(0.001)), 1);
   all.rows.begin()->second.label = "<b> & \"c\" \xff";
   const Json read = Json::parse(as_json(all, "note"));
   EXPECT_EQ(read["rows"][0]["calls"], 1000);
   EXPECT_EQ(read["sentence"], sentence(all));
-  const std::string page = as_html(all, "note");
-  EXPECT_NE(page.find("&lt;b&gt; &amp; &quot;c&quot;"), std::string::npos);
-  for (const char* const outside : {"http:", "https:", "src=", "href=", "url("})
-    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
 }
 
 }  // namespace

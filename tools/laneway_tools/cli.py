@@ -413,16 +413,25 @@ def _require_page(path: Path) -> None:
 
 @app.command("report", rich_help_panel=MEASURE)
 def make_report(
-    files: Annotated[list[Path], typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too; or one of LANEWAY_REPORT=FILE.json"),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the page, .html; Markdown beside it")] = Path(
         "report.html"
     ),
     title: Annotated[str, typer.Option("--title", help="of the page")] = "Results",
 ) -> None:
     """One HTML page of results that are there: laneway report results.jsonl -o page.html"""
-    from laneway_tools.evaluate import report
+    from laneway_tools.evaluate import preloaded, report
 
     _require_page(output)
+    saved = [found for path in files if (found := preloaded.read(path))]
+    if saved:
+        if len(files) > 1:
+            raise UserError("what the preload saved is a page of its own: laneway report FILE.json -o FILE.html")
+        print(preloaded.write(saved[0], output))
+        return
     print("\n".join(str(path) for path in report.write(report.read_files(files), title, output)))
 
 
