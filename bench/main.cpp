@@ -1,38 +1,49 @@
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands.hpp"
 #include "core/nearest.hpp"
 #include "core/tell.hpp"
 #include "data/specs.hpp"
-#include "output/provenance.hpp"
-#ifdef LANEWAY_BENCH_MPI
-#include "comm/network_distance.hpp"
 #include "measure/library.hpp"
-#endif
+#include "output/provenance.hpp"
+
+// Each file of commands has a function of its name.
+#define LANEWAY_COMMANDS(file)            \
+  namespace laneway::bench {              \
+  std::vector<Command> file##_commands(); \
+  }
+#include "command_files.inc"
+#undef LANEWAY_COMMANDS
 
 namespace {
 
-#ifdef LANEWAY_BENCH_MPI
-std::optional<int> network_distance(const lnw_device_info& device) {
-  const std::optional<laneway::NetworkDistance> distance = laneway::distance_to_network(device);
-  return distance ? std::optional(static_cast<int>(*distance)) : std::nullopt;
+using laneway::bench::Command;
+using laneway::bench::Topic;
+
+constexpr std::array headings = {std::pair(Topic::exchanges, "Measure exchanges"),
+                                 std::pair(Topic::programs, "Measure programs"),
+                                 std::pair(Topic::machine, "Measure a machine"), std::pair(Topic::explain, "Explain")};
+
+std::vector<Command> commands() {
+  std::vector<Command> all;
+#define LANEWAY_COMMANDS(file) \
+  for (const Command& command : laneway::bench::file##_commands()) all.push_back(command);
+#include "command_files.inc"
+#undef LANEWAY_COMMANDS
+  return all;
 }
-#endif
 
 std::string version() {
-  std::string text = std::string("laneway-bench ") + laneway::bench::build_version();
-#ifdef LANEWAY_BENCH_MPI
-  text += ", " + laneway::bench::mpi_library();
-#else
-  text += ", without MPI";
-#endif
-  return text;
+  const std::string mpi = laneway::bench::mpi_library != nullptr ? laneway::bench::mpi_library() : "without MPI";
+  return std::string("laneway-bench ") + laneway::bench::build_version() + ", " + mpi;
 }
 
 /// Of a subcommand that does not exist, the nearest that does; else nothing.
@@ -53,35 +64,10 @@ int run(int argc, char** argv) {
   app.footer(describe_patterns());
   app.set_version_flag("--version", version);
   Action action;
-  if (add_amg != nullptr) add_amg(app, action);
-  add_copy(app, action);
-  add_explain(app, action);
-  add_halos(app, action);
-  add_model(app, action);
-  add_predict(app, action);
-  add_strategies(app, action);
-#ifdef LANEWAY_BENCH_MPI
-  add_device(app, action, network_distance);
-  add_bag(app, action);
-  add_distribute(app, action);
-  add_calibrate(app, action);
-  add_channel(app, action);
-  add_dense(app, action);
-  add_discover(app, action);
-  add_hints(app, action);
-  add_info(app, action);
-  add_link(app, action);
-  add_neighbor(app, action);
-  add_overlap(app, action);
-  add_partitioned(app, action);
-  add_queue(app, action);
-  add_reduce(app, action);
-  add_spmbv(app, action);
-  add_spmm(app, action);
-  add_spmv(app, action);
-#else
-  add_device(app, action);
-#endif
+  const std::vector<Command> all = commands();
+  for (const auto& [topic, heading] : headings)
+    for (const Command& command : all)
+      if (command.topic == topic) command.add(*app.add_subcommand(command.name, command.help)->group(heading), action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "calibrate/calibrate.hpp"
-#include "candidates/device_buffers.hpp"
+#include "candidates/devices/device_buffers.hpp"
 #include "choose/device_support.hpp"
 
 namespace laneway::bench {

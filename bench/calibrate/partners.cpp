@@ -118,6 +118,13 @@ std::vector<Rank> distances_between_nodes(const Run& run) {
 
 }  // namespace
 
+std::vector<int> doubling(int last) {
+  std::vector<int> values;
+  for (int value = 1; value < last; value *= 2) values.push_back(value);
+  if (last > 0) values.push_back(last);
+  return values;
+}
+
 std::vector<Link> find_links(const Run& run) {
   const std::vector<Regions> regions = all_regions(run);
   std::array<std::vector<Rank>, inner_links.size() + 1> ends;

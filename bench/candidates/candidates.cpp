@@ -1,10 +1,9 @@
 #include "candidates/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
-#include "candidates/device_buffers.hpp"
+#include "candidates/devices/device_buffers.hpp"
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "exec/copy.hpp"
@@ -13,39 +12,27 @@
 
 namespace laneway::bench {
 
+// Each file in baselines/ has a function of its name.
+#define LANEWAY_BASELINES(file) std::vector<Baseline> file##_baselines();
+#include "baseline_files.inc"
+#undef LANEWAY_BASELINES
+
 namespace {
 
-struct BaselineRow {
-  std::string_view name;
-  std::unique_ptr<Candidate> (*make)(const Task&);  ///< null where this program was built without it
-  std::string_view missing;
-};
+const std::vector<Baseline>& baselines() {
+  static const std::vector<Baseline> rows = [] {
+    std::vector<Baseline> all;
+#define LANEWAY_BASELINES(file) \
+  for (const Baseline& baseline : file##_baselines()) all.push_back(baseline);
+#include "baseline_files.inc"
+#undef LANEWAY_BASELINES
+    return all;
+  }();
+  return rows;
+}
 
-#if defined(LANEWAY_NEIGHBOR_INIT_MPI) || defined(LANEWAY_NEIGHBOR_INIT_MPIX)
-constexpr auto mpi_persistent = &make_mpi_persistent;
-#else
-constexpr std::unique_ptr<Candidate> (*mpi_persistent)(const Task&) = nullptr;
-#endif
-
-#ifdef LANEWAY_MPI_ADVANCE
-constexpr auto mpi_advance = &make_mpi_advance;
-#else
-constexpr std::unique_ptr<Candidate> (*mpi_advance)(const Task&) = nullptr;
-#endif
-
-constexpr std::array<BaselineRow, 6> baselines = {{
-    {"mpi", &make_mpi, ""},
-    {"mpi-again", &make_mpi, ""},
-    {"mpi-persistent", mpi_persistent, "this MPI library has no persistent neighborhood collectives"},
-    {"p2p", &make_p2p, ""},
-    {"p2p-again", &make_p2p, ""},
-    {"mpi-advance", mpi_advance,
-     "MPI Advance was not found when laneway-bench was configured; if it is installed, add its prefix to "
-     "CMAKE_PREFIX_PATH"},
-}};
-
-const BaselineRow* find_baseline(std::string_view name) {
-  for (const BaselineRow& row : baselines)
+const Baseline* find_baseline(std::string_view name) {
+  for (const Baseline& row : baselines())
     if (row.name == name) return &row;
   return nullptr;
 }
@@ -53,7 +40,7 @@ const BaselineRow* find_baseline(std::string_view name) {
 std::unique_ptr<Candidate> make_by_name(const std::string& name, const Task& task) {
   for (const OwnCandidate& own : task.own)
     if (own.name == name) return own.make(task);
-  const BaselineRow* row = find_baseline(name);
+  const Baseline* row = find_baseline(name);
   return row != nullptr ? row->make(task) : make_strategy(name, task);
 }
 
@@ -81,11 +68,11 @@ bool arrives(const Task& task, Content content, std::uint64_t salt, const std::f
 }
 
 void check_baseline(const std::string& name) {
-  const BaselineRow* row = find_baseline(name);
+  const Baseline* row = find_baseline(name);
   std::string names;
-  for (const BaselineRow& other : baselines) names += (names.empty() ? "" : ", ") + std::string(other.name);
+  for (const Baseline& other : baselines()) names += (names.empty() ? "" : ", ") + std::string(other.name);
   require(row != nullptr, ErrorKind::argument, "unknown baseline '" + name + "'; valid are " + names);
-  require(row->make != nullptr, ErrorKind::unsupported, "baseline " + name + ": " + std::string(row->missing));
+  require(row->make != nullptr, ErrorKind::unsupported, "baseline " + name + ": " + row->missing);
 }
 
 void check_strategy(const std::string& name) {

@@ -76,6 +76,14 @@ class Candidate {
   [[nodiscard]] virtual std::optional<MemoryUse> memory() const { return std::nullopt; }
 };
 
+/// A candidate that is not this library's. One that is in the file NAME.cpp of baselines/ is a row of the function
+/// `std::vector<Baseline> NAME_baselines()` there, which candidates.cpp finds by the name of the file.
+struct Baseline {
+  const char* name;
+  std::unique_ptr<Candidate> (*make)(const Task&);  ///< null where this program was built without it
+  const char* missing = "";                         ///< and why
+};
+
 /// A candidate by the name of one of the task's own, of a baseline, or of a strategy of this library. Collective.
 [[nodiscard]] std::unique_ptr<Candidate> make_candidate(const std::string& name, const Task& task);
 
@@ -89,10 +97,7 @@ void check_baseline(const std::string& name);
 /// Throws Error(info) that lists the strategies.
 void check_strategy(const std::string& name);
 
-[[nodiscard]] std::unique_ptr<Candidate> make_mpi(const Task& task);
-[[nodiscard]] std::unique_ptr<Candidate> make_mpi_persistent(const Task& task);
 [[nodiscard]] std::unique_ptr<Candidate> make_p2p(const Task& task);
-[[nodiscard]] std::unique_ptr<Candidate> make_mpi_advance(const Task& task);
 [[nodiscard]] std::unique_ptr<Candidate> make_strategy(const std::string& name, const Task& task);
 
 /// The candidate with the copies between device and host before and after each exchange, which take the time that the

@@ -1,26 +1,27 @@
 #include "candidates/dense.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.hpp"
 
 namespace laneway::bench {
 
+// Each file in dense/ has a function of its name.
+#define LANEWAY_DENSE(file) DenseMaker dense_##file();
+#include "dense_files.inc"
+#undef LANEWAY_DENSE
+
 namespace {
 
-/// By what stands before `:*`.
-struct Group {
-  std::string name;
-  DenseMaker maker;
-};
-
-std::vector<Group> groups() {
-  return {{"mpi", dense_of_mpi()},
-          {"mpi", dense_forced()},
-          {"messages", dense_messages()},
-          {"rma", dense_rma()},
-          {"laneway", dense_laneway()}};
+/// The MPI library's own first, with which others are compared.
+std::vector<DenseMaker> makers() {
+  std::vector<DenseMaker> all = {
+#define LANEWAY_DENSE(file) dense_##file(),
+#include "dense_files.inc"
+#undef LANEWAY_DENSE
+  };
+  std::ranges::stable_partition(all, [](const DenseMaker& maker) { return maker.group == "mpi"; });
+  return all;
 }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
@@ -29,8 +30,16 @@ void add_new(std::vector<std::string>& names, const std::string& name) {
 
 std::string all_names(DenseKind kind) {
   std::string text;
-  for (const Group& group : groups())
-    for (const std::string& name : group.maker.names(kind)) text += (text.empty() ? "" : ", ") + name;
+  for (const DenseMaker& maker : makers())
+    for (const std::string& name : maker.names(kind)) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string all_groups() {
+  std::vector<std::string> groups;
+  for (const DenseMaker& maker : makers()) add_new(groups, maker.group + ":*");
+  std::string text;
+  for (const std::string& group : groups) text += (text.empty() ? "" : ", ") + group;
   return text;
 }
 
@@ -48,21 +57,21 @@ std::vector<std::string> dense_names(const std::vector<std::string>& wanted, Den
       continue;
     }
     bool known = false;
-    for (const Group& group : groups()) {
-      if (one != group.name + ":*") continue;
+    for (const DenseMaker& maker : makers()) {
+      if (one != maker.group + ":*") continue;
       known = true;
-      for (const std::string& name : group.maker.names(kind)) add_new(names, name);
+      for (const std::string& name : maker.names(kind)) add_new(names, name);
     }
-    require(known, ErrorKind::argument, one + ": none of mpi:*, messages:*, rma:*, laneway:*");
+    require(known, ErrorKind::argument, one + ": none of " + all_groups());
   }
   return names;
 }
 
 std::unique_ptr<DenseCandidate> make_dense_candidate(const std::string& name, const DenseTask& task) {
-  for (const Group& group : groups())
-    if (std::unique_ptr<DenseCandidate> made = group.maker.make(name, task)) return made;
+  for (const DenseMaker& maker : makers())
+    if (std::unique_ptr<DenseCandidate> made = maker.make(name, task)) return made;
   throw Error(ErrorKind::argument, name + " is no candidate of " + laneway::name(task.dense.kind) + ": " +
-                                       all_names(task.dense.kind) + ", mpi:*, messages:*, rma:*, laneway:*");
+                                       all_names(task.dense.kind) + ", " + all_groups());
 }
 
 }  // namespace laneway::bench

@@ -59,9 +59,11 @@ class DenseCandidate {
   [[nodiscard]] virtual std::string obstacle() const { return {}; }
 };
 
-/// Which candidates a name stands for, and how one is made. Rows are in the order in which they are looked through.
+/// Which candidates a name stands for, and how one is made. That of the file NAME.cpp of dense/ is the function
+/// `DenseMaker dense_NAME()` there, which dense.cpp finds by the name of the file.
 struct DenseMaker {
-  /// What `mpi:*` means: the names that this MPI library has of these candidates for an operation.
+  std::string group;  ///< what stands before `:*`
+  /// What `GROUP:*` means: the names that this MPI library has of these candidates for an operation.
   std::vector<std::string> (*names)(DenseKind kind);
   /// Null if `name` is none of them.
   std::unique_ptr<DenseCandidate> (*make)(const std::string& name, const DenseTask& task);
@@ -87,12 +89,6 @@ class ForcedAlgorithms {
   ForcedAlgorithms(const ForcedAlgorithms&) = delete;
   ForcedAlgorithms& operator=(const ForcedAlgorithms&) = delete;
 };
-
-[[nodiscard]] DenseMaker dense_of_mpi();
-[[nodiscard]] DenseMaker dense_forced();
-[[nodiscard]] DenseMaker dense_messages();
-[[nodiscard]] DenseMaker dense_rma();
-[[nodiscard]] DenseMaker dense_laneway();
 
 /// MPI's own blocking call on `comm`.
 void call_mpi(const DenseTask& task, MPI_Comm comm);

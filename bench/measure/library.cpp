@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "comm/network_distance.hpp"
 #include "core/json.hpp"
 
 namespace laneway::bench {
@@ -36,6 +37,11 @@ std::string device_line(const std::string& text) {
 std::string mpi_library() {
   const std::string text = library_text();
   return text.substr(0, text.find_first_of(",\n"));
+}
+
+std::optional<int> network_distance(const lnw_device_info& device) {
+  const std::optional<NetworkDistance> distance = distance_to_network(device);
+  return distance ? std::optional(static_cast<int>(*distance)) : std::nullopt;
 }
 
 Json describe_mpi() {

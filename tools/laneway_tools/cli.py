@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Optional
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from laneway_tools import __version__
 from laneway_tools.dev import affected, checks
 from laneway_tools.dev import build as building
 from laneway_tools.dev import lint as linting
 from laneway_tools.measure import linkcheck
-from laneway_tools.places import environment, launch, machines, simulation, talk
+from laneway_tools.places import bench_help, environment, launch, machines, simulation, talk
 from laneway_tools.places.errors import UserError
 from laneway_tools.places.launchers import Allocation
 from laneway_tools.places.paths import ANY_BUILD, MPIS, find_local_tool, find_program, linked_libraries, root
@@ -175,7 +177,18 @@ def check_preload(
     raise typer.Exit(preload_check.run(job, only_look))
 
 
-@app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE)
+class _BenchCommand(TyperCommand):
+    """Its help ends with what laneway-bench says of its commands."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help(ctx, formatter)
+        try:
+            print(bench_help.commands(find_local_tool("laneway-bench", ANY_BUILD)))
+        except UserError as error:
+            print(f"Its commands: {error}")
+
+
+@app.command(context_settings=_PASS_ON, rich_help_panel=MEASURE, cls=_BenchCommand)
 def bench(
     context: typer.Context,
     on: On = "local",
@@ -190,9 +203,7 @@ def bench(
 ) -> None:
     """Start laneway-bench: laneway bench --on cluster:4x4@200mbit neighbor --op allgather …
 
-    Exchanges: neighbor, reduce, dense, discover, distribute, bag, channel, partitioned, queue, spmv, spmm, spmbv, amg, overlap. The machine:
-    link, copy, device, calibrate. Without MPI: explain, predict, model, halos, strategies, hints, info. laneway bench neighbor --help
-    says more of one.
+    laneway bench neighbor --help says more of one of its commands.
     """
     if ranks is None and on == "local":
         ranks = max(2, os.cpu_count() or 1)  # one rank has nobody to talk to
@@ -415,7 +426,9 @@ def _require_page(path: Path) -> None:
 def make_report(
     files: Annotated[
         list[Path],
-        typer.Argument(help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too; or one of LANEWAY_REPORT=FILE.json"),
+        typer.Argument(
+            help="of laneway evaluate, or of laneway-bench … --json; folders of reports, too; or one of LANEWAY_REPORT=FILE.json"
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="the page, .html; Markdown beside it")] = Path(
         "report.html"

@@ -13,6 +13,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from laneway_tools.places import bench_help
+
 _LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 _FENCE = re.compile(r"^( *```)(\w+) (\S+)$", re.MULTILINE)
 _TOP_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
@@ -29,11 +31,9 @@ def _help_of_bench() -> str:
     if not tool:
         return "This site was built where there is no `laneway-bench`. `laneway-bench COMMAND --help` lists the options.\n"
 
-    def said(*words: str) -> str:
-        return subprocess.run([tool, *words, "--help"], capture_output=True, text=True, check=True).stdout.strip()
-
-    commands = re.findall(r"^  (\w+)  ", said().partition("Subcommands:\n")[2], re.MULTILINE)
-    return "\n".join(f"### laneway-bench {name}\n\n```text\n{said(name)}\n```\n" for name in sorted(commands))
+    parts = [f"```text\n{bench_help.commands(tool)}\n```\n"]
+    parts += [f"### laneway-bench {name}\n\n```text\n{bench_help.said(tool, name)}\n```\n" for name in bench_help.names(tool)]
+    return "\n".join(parts)
 
 
 def _help_of_laneway() -> str:

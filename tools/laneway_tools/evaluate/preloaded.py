@@ -69,7 +69,9 @@ def _reasons(row: Report) -> str:
 def page(report: Report) -> str:
     """One page that needs no other file."""
     head = "".join(f"<th>{title}</th>" for title in _HEAD)
-    rows = (f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}<td>{_reasons(row)}</td></tr>" for row in report["rows"])
+    rows = (
+        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(row))}<td>{_reasons(row)}</td></tr>" for row in report["rows"]
+    )
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Laneway</title><style>{_STYLE}</style></head><body>
 <h1>What Laneway saved</h1>

@@ -1,0 +1,265 @@
+#include <laneway/laneway.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+#include "candidates/dense.hpp"
+#include "collectives/rules.hpp"
+#include "core/simulated.hpp"
+
+namespace laneway::bench {
+
+namespace {
+
+/// Hints: which rule, and the nodes to assume.
+class DenseHints {
+ public:
+  DenseHints(const std::string& rule, const DenseTask& task) {
+    MPI_Info_create(&info_);
+    MPI_Info_set(info_, "lnw_collective", rule.c_str());
+    if (!task.run.machine.empty()) MPI_Info_set(info_, "lnw_machine", task.run.machine.c_str());
+    // Nothing else can pass anything on where ranks are simulated, and in windows all ranks wait for each other.
+    if (simulated || rule.starts_with("rma_")) MPI_Info_set(info_, "lnw_progress", "wait");
+  }
+  ~DenseHints() { MPI_Info_free(&info_); }
+  DenseHints(const DenseHints&) = delete;
+  DenseHints& operator=(const DenseHints&) = delete;
+
+  [[nodiscard]] MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+/// An environment variable, until this goes.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const found = std::getenv(name)) before_ = found;
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  }
+  ~EnvironmentVariable() {
+    if (before_)
+      setenv(name_, before_->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// A communicator on which blocking calls go by a rule. They take no hints: these are read from the environment in the
+/// first one.
+MPI_Comm with_rule(const std::string& rule, const DenseTask& task) {
+  const EnvironmentVariable collective("LANEWAY_COLLECTIVE", rule);
+  const EnvironmentVariable machine("LANEWAY_MACHINE", task.run.machine);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(task.run.comm, &comm);
+  LNW_Barrier(comm);
+  return comm;
+}
+
+int elements_of(const DenseTask& task) {
+  return static_cast<int>(task.dense.elements());
+}
+int bytes_of(const DenseTask& task) {
+  return static_cast<int>(task.dense.bytes);
+}
+
+class LanewayBlocking final : public DenseCandidate {
+ public:
+  /// Calls of all sizes are made on one communicator, as in a program.
+  LanewayBlocking(const std::string& rule, const DenseTask& task)
+      : task_(task), rule_(rule), comm_(task.communicators.get(rule, [&] { return with_rule(rule, task); })) {}
+
+  [[nodiscard]] std::string choice() const override;
+
+  void run() override {
+    const DenseBlocks& b = task_.blocks;
+    std::byte* const in = task_.receive.data();
+    const std::byte* const out = task_.send.data();
+    const Rank root = task_.dense.root;
+    const int bytes = bytes_of(task_);
+    switch (task_.dense.kind) {
+      case DenseKind::alltoall:
+        LNW_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_);
+        break;
+      case DenseKind::alltoallv:
+        LNW_Alltoallv(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(),
+                      b.receive_displacements.data(), MPI_BYTE, comm_);
+        break;
+      case DenseKind::allgather:
+        LNW_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_);
+        break;
+      case DenseKind::gather:
+        LNW_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_);
+        break;
+      case DenseKind::scatter:
+        LNW_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_);
+        break;
+      case DenseKind::bcast:
+        LNW_Bcast(in, bytes, MPI_BYTE, root, comm_);
+        break;
+      case DenseKind::reduce:
+        LNW_Reduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, root, comm_);
+        break;
+      case DenseKind::allreduce:
+        LNW_Allreduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, comm_);
+        break;
+      case DenseKind::reduce_scatter:
+        LNW_Reduce_scatter(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, comm_);
+        break;
+      default:
+        LNW_Barrier(comm_);
+        break;
+    }
+  }
+
+ private:
+  const DenseTask& task_;
+  std::string rule_;
+  MPI_Comm comm_;
+};
+
+class LanewayPersistent final : public DenseCandidate {
+ public:
+  LanewayPersistent(const std::string& rule, const DenseTask& task) {
+    const DenseHints hints(rule, task);
+    init(task, hints.get());
+  }
+  ~LanewayPersistent() override { LNW_Request_free(&request_); }
+  LanewayPersistent(const LanewayPersistent&) = delete;
+  LanewayPersistent& operator=(const LanewayPersistent&) = delete;
+
+  void run() override {
+    LNW_Start(&request_);
+    LNW_Wait(&request_, MPI_STATUS_IGNORE);
+  }
+
+  [[nodiscard]] std::string choice() const override {
+    MPI_Info info = MPI_INFO_NULL;
+    LNW_Request_get_info(request_, &info);
+    std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+    int found = 0;
+    MPI_Info_get(info, "lnw_strategy", MPI_MAX_INFO_VAL, value.data(), &found);
+    MPI_Info_free(&info);
+    return found != 0 ? value.data() : "";
+  }
+
+ private:
+  void init(const DenseTask& task, MPI_Info info) {
+    const DenseBlocks& b = task.blocks;
+    std::byte* const in = task.receive.data();
+    const std::byte* const out = task.send.data();
+    const Rank root = task.dense.root;
+    const int bytes = bytes_of(task);
+    switch (task.dense.kind) {
+      case DenseKind::alltoall:
+        LNW_Alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, task.run.comm, info, &request_);
+        break;
+      case DenseKind::alltoallv:
+        LNW_Alltoallv_init(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in,
+                           b.receive_counts.data(), b.receive_displacements.data(), MPI_BYTE, task.run.comm, info,
+                           &request_);
+        break;
+      case DenseKind::allgather:
+        LNW_Allgather_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, task.run.comm, info, &request_);
+        break;
+      case DenseKind::gather:
+        LNW_Gather_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
+        break;
+      case DenseKind::scatter:
+        LNW_Scatter_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
+        break;
+      case DenseKind::bcast:
+        LNW_Bcast_init(in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
+        break;
+      case DenseKind::reduce:
+        LNW_Reduce_init(out, in, elements_of(task), MPI_DOUBLE, MPI_SUM, root, task.run.comm, info, &request_);
+        break;
+      case DenseKind::allreduce:
+        LNW_Allreduce_init(out, in, elements_of(task), MPI_DOUBLE, MPI_SUM, task.run.comm, info, &request_);
+        break;
+      case DenseKind::reduce_scatter:
+        LNW_Reduce_scatter_init(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, task.run.comm, info, &request_);
+        break;
+      default:
+        LNW_Barrier_init(task.run.comm, info, &request_);
+        break;
+    }
+  }
+
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+/// Blocking calls do not say it: of the same call as a request.
+std::string LanewayBlocking::choice() const {
+  return rule_ == "auto" ? LanewayPersistent(rule_, task_).choice() : std::string();
+}
+
+/// Forms that differ only in how blocks are described are one.
+Dense family(DenseKind kind) {
+  switch (kind) {
+    case DenseKind::alltoall:
+    case DenseKind::alltoallv:
+      return Dense::alltoall;
+    case DenseKind::allgather:
+      return Dense::allgather;
+    case DenseKind::gather:
+      return Dense::gather;
+    case DenseKind::scatter:
+      return Dense::scatter;
+    case DenseKind::bcast:
+      return Dense::bcast;
+    case DenseKind::reduce:
+      return Dense::reduce;
+    case DenseKind::allreduce:
+      return Dense::allreduce;
+    case DenseKind::reduce_scatter:
+      return Dense::reduce_scatter;
+    default:
+      return Dense::barrier;
+  }
+}
+
+constexpr std::string_view persistent_suffix = ":persistent";
+
+std::vector<std::string> rules_of(DenseKind kind) {
+  std::vector<std::string> names{"auto"};
+  for (const DenseRule& rule : dense_rules()) {
+    const bool fits = kind != DenseKind::alltoallv || !rule.traits.equal_only;
+    if (rule.kind == family(kind) && fits) names.emplace_back(rule.name);
+  }
+  return names;
+}
+
+std::vector<std::string> laneway_names(DenseKind kind) {
+  std::vector<std::string> names = rules_of(kind);
+  for (const std::string& name : rules_of(kind)) names.push_back(name + std::string(persistent_suffix));
+  return names;
+}
+
+std::unique_ptr<DenseCandidate> make_laneway(const std::string& name, const DenseTask& task) {
+  const bool is_persistent = name.ends_with(persistent_suffix);
+  const std::string rule = is_persistent ? name.substr(0, name.size() - persistent_suffix.size()) : name;
+  for (const std::string& known : rules_of(task.dense.kind)) {
+    if (known != rule) continue;
+    // Simulated ranks share their environment, and virtual times of both ways are alike.
+    if (is_persistent || simulated) return std::make_unique<LanewayPersistent>(rule, task);
+    return std::make_unique<LanewayBlocking>(rule, task);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+DenseMaker dense_laneway() {
+  return {"laneway", laneway_names, make_laneway};
+}
+
+}  // namespace laneway::bench
