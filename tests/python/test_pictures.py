@@ -22,7 +22,7 @@ from laneway_tools.draw.lines import Value, draw_lines
 from laneway_tools.draw.predictions import draw_predictions
 from laneway_tools.measure import calibrate, validate
 from laneway_tools.measure.validate import Case
-from laneway_tools.papers import reproduce
+from laneway_tools.papers import measured, reproduce
 from laneway_tools.papers.closed_forms import draw_closed_forms
 from laneway_tools.papers.model import Scenario
 from laneway_tools.places.paths import root
@@ -137,11 +137,10 @@ def test_no_text_is_printed_over_another(draw: Callable[[Path], None], tmp_path:
 
 @pytest.mark.parametrize("figure", ["hypre", "lassen", "rocm", "scale", "validate"])
 def test_pictures_of_committed_tables_can_be_read(figure: str, tmp_path: Path, figures: list[Figure]) -> None:
-    tables = root() / "bench/results"
     if figure == "validate":
-        draw_predictions(validate.cases_of_table(tables / "validate-cluster-4x4.csv"), tmp_path / "validate-cluster-4x4.svg")
+        draw_predictions(validate.cases_of_table(measured.committed("validate-cluster-4x4.csv")), tmp_path / "validate-cluster-4x4.svg")
     else:
-        reproduce.run(figure, tmp_path, table=tables / f"{figure}.csv")
+        reproduce.run(figure, tmp_path, table=measured.committed(f"{figure}.csv"))
     assert figures
     for drawn in figures:
         assert overlaps(drawn) == []

@@ -202,11 +202,17 @@ def with_tables(page: str, table: str, parts: Iterable[Part]) -> str:
     return "".join([head, begin, "\n\n", "\n\n".join(part.markdown() for part in parts), "\n\n", end, tail])
 
 
+def committed(name: str) -> Path:
+    """The table of this name in the repository, whose folders are subjects."""
+    (table,) = (root() / "bench" / "results").glob(f"*/{name}")
+    return table
+
+
 def keep(
     made: Path, name: str, page: Path, parts: Callable[[Path], list[Part]], draw: Callable[[Path, Path], list[Path]], console: Console
 ) -> None:
     """The table that was made becomes that of the repository, and its page and pictures follow."""
-    table = root() / "bench" / "results" / name
+    table = committed(name)
     table.write_bytes(made.read_bytes())
     page.write_text(with_tables(page.read_text(encoding="utf-8"), table.name, parts(table)), encoding="utf-8")
     drawn = draw(table, root() / "docs" / "pictures")

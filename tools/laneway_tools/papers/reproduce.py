@@ -97,7 +97,7 @@ def _size(pair: Pair) -> int:
 
 def simulator(output: Path, console: Console, *, quick: bool = False) -> None:
     """Compare the emulated cluster, as measured, with its simulation; all of it, also if ``quick``."""
-    measured = measured_times(root() / "bench" / "results" / _MEASURED)
+    times = measured_times(measured.committed(_MEASURED))
     runs = [
         Point(
             _EMULATED,
@@ -108,7 +108,7 @@ def simulator(output: Path, console: Console, *, quick: bool = False) -> None:
         for run in validate.runs(_SEED)
         for pattern in run.patterns
     ]
-    pairs = pairs_of(measured, (record for records in points.run_all(runs) for record in records))
+    pairs = pairs_of(times, (record for records in points.run_all(runs) for record in records))
     table = Table(title=f"simulated ÷ measured on cluster:4x4@200mbit, {len(pairs)} times")
     table.add_column("bytes")
     for column in ("strategies", "median", "10%", "90%", "same order", "other order"):
