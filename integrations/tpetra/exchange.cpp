@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/statistics.hpp"
 #include "laneway/tpetra.hpp"
 #include "matrix/load.hpp"
 
@@ -46,11 +47,6 @@ double seconds(int iterations, F&& f) {
   taken += MPI_Wtime();
   MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return taken / iterations;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// The largest difference on any rank.
@@ -93,7 +89,7 @@ void run(const std::string& spec, std::size_t columns, int iterations, int round
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   for (int k = 0; k < 4; k += 2) {
-    const double theirs = median(times[k]), ours = median(times[k + 1]);
+    const double theirs = laneway::median(times[k]), ours = laneway::median(times[k + 1]);
     std::printf("time %s: Tpetra %.1f us, plan %.1f us, ratio %.2f\n", k == 0 ? "forward" : "reverse", theirs * 1e6,
                 ours * 1e6, theirs / ours);
     if (records != nullptr)
