@@ -151,9 +151,9 @@ static int verify_laneway(void* context) {
   return verify_search(context, find_by_laneway);
 }
 
-void run_discovery(void) {
+void run_discovery(const char* benchmark) {
   Case what = {.group = "discovery",
-               .benchmark = "discovery",
+               .benchmark = benchmark,
                .where = machine.nodes > 1 ? "between" : "inside",
                .pattern = "mesh"};
   what.bytes = -1;

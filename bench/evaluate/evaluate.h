@@ -212,7 +212,7 @@ void visit_pairs(const PairKind* kind, PairVisitor visit);
 void run_point_to_point(const char* benchmark);
 void run_collective(const char* benchmark);
 void run_neighborhood(const char* benchmark);
-void run_discovery(void);
+void run_discovery(const char* benchmark);
 void run_device(const char* benchmark);
 void run_fft(const char* benchmark);
 void run_solver(const char* benchmark);

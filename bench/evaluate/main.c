@@ -1,5 +1,6 @@
 #include "evaluate/evaluate.h"
 
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +21,12 @@ Options options = {.seconds = 1,
                    .control = 1,
                    .grid = 32};
 
-static void run_no_discovery_argument(const char* benchmark) {
-  (void)benchmark;
-  run_discovery();
-}
-
 typedef struct Benchmark {
   const char *name, *group;
   void (*run)(const char*);
 } Benchmark;
 
+/** All there are: `laneway evaluate` reads names and groups from these lines. */
 static const Benchmark benchmarks[] = {
     {"latency", "point-to-point", run_point_to_point},
     {"bandwidth", "point-to-point", run_point_to_point},
@@ -49,7 +46,7 @@ static const Benchmark benchmarks[] = {
     {"neighbor_alltoallv", "neighborhood", run_neighborhood},
     {"neighbor_alltoallw", "neighborhood", run_neighborhood},
     {"neighbor_reducev", "neighborhood", run_neighborhood},
-    {"discovery", "discovery", run_no_discovery_argument},
+    {"discovery", "discovery", run_discovery},
     {"device_latency", "device", run_device},
     {"device_bandwidth", "device", run_device},
     {"device_bidirectional", "device", run_device},
@@ -101,46 +98,49 @@ static int refuse(const char* what) {
   return 0;
 }
 
-/** Reads one option with its value; whether it is one. */
-static int read_option(const char* name, const char* value) {
-  if (!strcmp(name, "--laneway")) {
-    laneway_file = value;
-    return 1;
+static const struct option known[] = {
+    {"laneway", required_argument, NULL, 'l'},        {"sizes", required_argument, NULL, 's'},
+    {"grid", required_argument, NULL, 'g'},           {"seconds", required_argument, NULL, 't'},
+    {"within", required_argument, NULL, 'w'},         {"interval", required_argument, NULL, 'i'},
+    {"rounds", required_argument, NULL, 'r'},         {"batch", required_argument, NULL, 'b'},
+    {"warm-up", required_argument, NULL, 'u'},        {"ranks-of-node", required_argument, NULL, 'n'},
+    {"most-buffer", required_argument, NULL, 'm'},    {"seed", required_argument, NULL, 'd'},
+    {"no-control", no_argument, &options.control, 0}, {NULL, 0, NULL, 0}};
+
+/** Whether the value is one of the option. */
+static int read_value(int option, const char* value) {
+  Options* const o = &options;
+  switch (option) {
+    case 'l':
+      laneway_file = value;
+      return 1;
+    case 's':
+      return sscanf(value, "%lld:%lld:%d", &o->least_bytes, &o->most_bytes, &o->factor) == 3 && o->least_bytes > 0 &&
+             o->most_bytes >= o->least_bytes && o->most_bytes <= 1 << 30 && o->factor > 1;
+    case 'g':
+      return sscanf(value, "%d", &o->grid) == 1 && o->grid >= 8 && o->grid <= 1024;
+    case 't':
+      return sscanf(value, "%lf", &o->seconds) == 1 && o->seconds > 0;
+    case 'w':
+      return sscanf(value, "%lf", &o->within) == 1 && o->within > 0;
+    case 'i':
+      return sscanf(value, "%lf", &o->interval) == 1 && o->interval > 0;
+    case 'r':
+      return sscanf(value, "%d:%d", &o->least_rounds, &o->most_rounds) == 2 && o->least_rounds > 0 &&
+             o->most_rounds >= o->least_rounds;
+    case 'b':
+      return sscanf(value, "%d", &o->most_batch) == 1 && o->most_batch > 0;
+    case 'u':
+      return sscanf(value, "%d", &o->warm_up) == 1 && o->warm_up > 0;
+    case 'n':
+      return sscanf(value, "%d", &o->ranks_of_node) == 1 && o->ranks_of_node > 0;
+    case 'm':
+      return sscanf(value, "%lld", &o->most_buffer) == 1 && o->most_buffer > 0;
+    case 'd':
+      return sscanf(value, "%llu", &o->seed) == 1;
+    default: /* one that is not known, or that has no value */
+      return option == 0;
   }
-  if (!strcmp(name, "--sizes")) {
-    return sscanf(value, "%lld:%lld:%d", &options.least_bytes, &options.most_bytes, &options.factor) == 3 &&
-           options.least_bytes > 0 && options.most_bytes >= options.least_bytes && options.most_bytes <= 1 << 30 &&
-           options.factor > 1;
-  }
-  if (!strcmp(name, "--rounds")) {
-    return sscanf(value, "%d:%d", &options.least_rounds, &options.most_rounds) == 2 && options.least_rounds > 0 &&
-           options.most_rounds >= options.least_rounds;
-  }
-  if (!strcmp(name, "--grid")) {
-    return sscanf(value, "%d", &options.grid) == 1 && options.grid >= 8 && options.grid <= 1024;
-  }
-  if (!strcmp(name, "--batch")) {
-    return sscanf(value, "%d", &options.most_batch) == 1 && options.most_batch > 0;
-  }
-  if (!strcmp(name, "--warm-up")) {
-    return sscanf(value, "%d", &options.warm_up) == 1 && options.warm_up > 0;
-  }
-  if (!strcmp(name, "--ranks-of-node")) {
-    return sscanf(value, "%d", &options.ranks_of_node) == 1 && options.ranks_of_node > 0;
-  }
-  if (!strcmp(name, "--seconds")) {
-    return sscanf(value, "%lf", &options.seconds) == 1 && options.seconds > 0;
-  }
-  if (!strcmp(name, "--within")) {
-    return sscanf(value, "%lf", &options.within) == 1 && options.within > 0;
-  }
-  if (!strcmp(name, "--interval")) {
-    return sscanf(value, "%lf", &options.interval) == 1 && options.interval > 0;
-  }
-  if (!strcmp(name, "--most-buffer")) {
-    return sscanf(value, "%lld", &options.most_buffer) == 1 && options.most_buffer > 0;
-  }
-  return !strcmp(name, "--seed") && sscanf(value, "%llu", &options.seed) == 1;
 }
 
 static const Benchmark* find(const char* name) {
@@ -152,24 +152,20 @@ static const Benchmark* find(const char* name) {
   return NULL;
 }
 
-/** Reads the command line and moves the benchmarks' names to its front; how many, or 0. */
+/** Reads the command line, from `optind` on the benchmarks' names; how many, or 0. */
 static int read_command_line(int argc, char** argv) {
-  int count = 0;
-  for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--no-control")) {
-      options.control = 0;
-    } else if (argv[i][0] == '-') {
-      if (i + 1 >= argc || !read_option(argv[i], argv[i + 1])) {
-        return refuse(argv[i]);
-      }
-      i++;
-    } else if (!find(argv[i])) {
-      return refuse(argv[i]);
-    } else {
-      argv[count++] = argv[i];
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+    if (!read_value(option, optarg)) {
+      return refuse(argv[optind - (argv[optind - 1] == optarg ? 2 : 1)]);
     }
   }
-  return count ? count : refuse("no benchmark");
+  for (int i = optind; i < argc; i++) {
+    if (!find(argv[i])) {
+      return refuse(argv[i]);
+    }
+  }
+  return optind < argc ? argc - optind : refuse("no benchmark");
 }
 
 /** Some MPI libraries wait in MPI_Finalize for ever. All results are out by then. */
@@ -213,7 +209,7 @@ int main(int argc, char** argv) {
   }
   print_machine();
   for (int i = 0; i < count; i++) {
-    const Benchmark* benchmark = find(argv[i]);
+    const Benchmark* benchmark = find(argv[optind + i]);
     share_time(benchmark->run, benchmark->name, count - i);
     benchmark->run(benchmark->name);
     quiet_barrier(MPI_COMM_WORLD);

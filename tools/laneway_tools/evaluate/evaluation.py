@@ -7,6 +7,7 @@ import errno
 import json
 import platform
 import random
+import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,20 +27,17 @@ from laneway_tools.places.processes import Terminated
 
 RESULTS = "results.jsonl"
 SCHEMA = 1
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "point-to-point": ("latency", "bandwidth", "bidirectional", "rate"),
-    "collective": ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "alltoall", "alltoallv"),
-    "neighborhood": (
-        *("neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"),
-        "neighbor_reducev",
-    ),
-    "discovery": ("discovery",),
-    "device": (
-        *("device_latency", "device_bandwidth", "device_bidirectional", "device_rate"),
-        *("device_allreduce", "device_allgather", "device_bcast", "device_reduce", "device_alltoall"),
-    ),
-    "application": ("fft_alltoall", "fft_alltoallv", "hpcg_spmv", "hpcg_mg", "hpcg_ddot", "hpcg_waxpby", "hpcg", "sparse_product"),
-}
+
+
+def _groups() -> Mapping[str, tuple[str, ...]]:
+    """What the program has, by group: the rows of its table."""
+    rows = re.findall(
+        r'^ +\{"(\w+)", "([\w-]+)", run_\w+\},$', (root() / "bench/evaluate/main.c").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return {group: tuple(name for name, its in rows if its == group) for group in dict.fromkeys(group for _, group in rows)}
+
+
+GROUPS = _groups()
 BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
 
 
