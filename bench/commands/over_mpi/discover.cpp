@@ -264,7 +264,7 @@ void run_laneway(const Part& part, MPI_Comm comm, MPI_Info info, Heard& heard) {
   check_mpi(LNW_Arrivals_free(&arrivals), "LNW_Arrivals_free");
 }
 
-struct Candidate {
+struct DiscoverCandidate {
   std::string name;
   std::function<void(const Part&, Heard&)> run;
 };
@@ -302,14 +302,14 @@ std::vector<std::pair<int, std::string>> expected_from(const std::vector<Rank>& 
 }
 
 /// A line for each candidate at one degree and size.
-void measure_case(const Run& run, const std::vector<Candidate>& candidates, const std::vector<Rank>& sources,
+void measure_case(const Run& run, const std::vector<DiscoverCandidate>& candidates, const std::vector<Rank>& sources,
                   int degree, int bytes, const DiscoverOptions& options) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   const Part part = random_part(rank, run.ranks, degree, bytes);
   const auto expected = expected_from(sources, rank, run.ranks, degree, bytes);
   std::vector<std::function<void()>> actions;
-  for (const Candidate& candidate : candidates) {
+  for (const DiscoverCandidate& candidate : candidates) {
     Heard heard;
     candidate.run(part, heard);
     int wrong = sorted(heard, bytes) != expected ? 1 : 0;
@@ -343,19 +343,19 @@ void measure_case(const Run& run, const std::vector<Candidate>& candidates, cons
 }
 
 /// Ratios are to the first of those that are left.
-void keep_named(const std::vector<std::string>& names, std::vector<Candidate>& candidates) {
+void keep_named(const std::vector<std::string>& names, std::vector<DiscoverCandidate>& candidates) {
   if (names.empty()) return;
   for (const std::string& name : names)
-    require(std::ranges::count(candidates, name, &Candidate::name) > 0, ErrorKind::argument,
+    require(std::ranges::count(candidates, name, &DiscoverCandidate::name) > 0, ErrorKind::argument,
             "--candidates: there is no " + name + " here");
-  std::erase_if(candidates, [&](const Candidate& one) { return std::ranges::count(names, one.name) == 0; });
+  std::erase_if(candidates, [&](const DiscoverCandidate& one) { return std::ranges::count(names, one.name) == 0; });
 }
 
 int report_discover(const Run& run, const DiscoverOptions& options) {
   if (!run.machine.empty()) setenv("LANEWAY_MACHINE", run.machine.c_str(), 1);
   const MPI_Comm comm = MPI_COMM_WORLD;
   std::vector<MPI_Info> infos;
-  std::vector<Candidate> candidates;
+  std::vector<DiscoverCandidate> candidates;
   const auto add = [&](const std::string& finder) {
     MPI_Info info = MPI_INFO_NULL;
     check_mpi(MPI_Info_create(&info), "MPI_Info_create");
