@@ -60,3 +60,34 @@ function(laneway_library_rooms variable)
   list(REMOVE_ITEM rooms ${LANEWAY_ROOMS_OF_TOOLS})
   set(${variable} ${rooms} PARENT_SCOPE)
 endfunction()
+
+# laneway_table(ROOM VARIABLE HEADER SPACE ROW FUNCTION SOURCE...)
+#
+# Puts the name of a source into VARIABLE that has all rows of a table: FUNCTION(), declared by HEADER, returns what rules() of
+# laneway::SPACE::NAME returns, for each NAME.cpp among the sources, which have a vector of ROWs each. It is an object of its own in its room,
+# so that a program which has that function has a table of its own: laneway_longer_table(ROOM VARIABLE SOURCE...) writes one with more rows.
+function(laneway_table room variable header space row function)
+  set(text "// Written by laneway_table: the rows of all that are found.\n#include <utility>\n#include <vector>\n\n#include \"${header}\"\n\nnamespace laneway {\n")
+  set(each "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(name "${source}" NAME_WE)
+    string(APPEND text "namespace ${space}::${name} {\nstd::vector<${row}> rules();\n}\n")
+    list(APPEND each "${space}::${name}::rules")
+  endforeach()
+  list(JOIN each ", " each)
+  string(APPEND text "std::vector<${row}> ${function}() {\n  std::vector<${row}> rows;\n"
+                     "  for (const auto some : {${each}})\n    for (${row}& row : some()) rows.push_back(std::move(row));\n"
+                     "  return rows;\n}\n}  // namespace laneway\n")
+  set(written "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
+  file(CONFIGURE OUTPUT "${written}" CONTENT "${text}" @ONLY)
+  set_source_files_properties("${written}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(${variable} "${written}" PARENT_SCOPE)
+  set_property(GLOBAL PROPERTY LANEWAY_TABLE_${room} "${header};${space};${row};${function};${ARGN}")
+endfunction()
+
+function(laneway_longer_table room variable)
+  get_property(known GLOBAL PROPERTY LANEWAY_TABLE_${room})
+  laneway_table(${room} written ${known} ${ARGN})
+  set_property(GLOBAL PROPERTY LANEWAY_TABLE_${room} "${known}")
+  set(${variable} "${written}" PARENT_SCOPE)
+endfunction()

@@ -19,6 +19,8 @@ struct HintValue {
   void (*read)(Hints& hints, const HintRow& row, const std::string& text);
   /// Adds what must be equal on all ranks. Null: nothing must.
   void (*show)(const Hints& hints, std::string& words);
+  /// In place of `values`, where a table has the names.
+  std::string (*names)() = nullptr;
 };
 
 /// One hint: a setting that users can give as info key or in the environment.
@@ -28,6 +30,8 @@ struct HintRow {
   std::string_view fallback;
   HintValue value;
   std::string_view meaning;  ///< in Markdown, links as of docs/reference/hints.md
+
+  [[nodiscard]] std::string values() const { return value.names ? value.names() : std::string(value.values); }
 };
 
 namespace hint {

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/expected_exchanges.hpp"
 #include "core/nearest.hpp"
+#include "discovery/finder.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {
@@ -144,6 +145,21 @@ void read_stream(Hints& hints, const HintRow& row, const std::string& text) {
   const auto [at, code] = std::from_chars(text.data() + (hexadecimal ? 2 : 0), end, address, hexadecimal ? 16 : 10);
   require(code == std::errc() && at == end, ErrorKind::info, std::string(row.key) + "=" + text + ": not an address");
   hints.stream = reinterpret_cast<void*>(address);
+}
+
+std::string finder_names() {
+  std::string names = "auto";
+  for (const FinderRow& row : finders()) names += std::string(", ") + row.name;
+  return names;
+}
+
+void read_finder(Hints& hints, const HintRow& row, const std::string& text) {
+  const std::size_t name = read_choice(row.key, row.values(), text);
+  hints.finder = name == 0 ? nullptr : &finders()[name - 1];
+}
+
+void show_finder(const Hints& hints, std::string& words) {
+  words += hints.finder == nullptr ? "0" : hints.finder->name;
 }
 
 void read_check(Hints& hints, const HintRow& row, const std::string& text) {

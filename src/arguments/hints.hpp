@@ -12,12 +12,13 @@
 #include "arguments/hint_values.hpp"
 #include "carriers/local_options.hpp"
 #include "core/expected_exchanges.hpp"
-#include "discovery/find.hpp"
 #include "lanes/strategy.hpp"
 #include "passes/lower.hpp"
 #include "plan/memory_path.hpp"
 
 namespace laneway {
+
+struct FinderRow;
 
 /// Hint texts by info key.
 using HintTexts = std::map<std::string, std::string>;
@@ -78,7 +79,7 @@ struct Hints {
   LocalOptions local;
   Tuning tuning = Tuning::model;
   ReductionOrder order = ReductionOrder::fixed;
-  Find find = Find::automatic;
+  const FinderRow* finder = nullptr;  ///< null: by costs
   std::int64_t bag_memory = std::int64_t{16} << 20;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
@@ -101,6 +102,9 @@ namespace hint {
 
 void read_memory_path(Hints& hints, const HintRow& row, const std::string& text);
 void read_stream(Hints& hints, const HintRow& row, const std::string& text);
+void read_finder(Hints& hints, const HintRow& row, const std::string& text);
+void show_finder(const Hints& hints, std::string& words);
+std::string finder_names();
 void read_check(Hints& hints, const HintRow& row, const std::string& text);
 void show_check(const Hints& hints, std::string& words);
 void show_levels(const Hints& hints, std::string& words);
@@ -237,9 +241,10 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_ready_at_start", "", "false", hint::toggle<&Hints::ready_at_start>,
      "partitioned messages between two ranks: all partitions of the sender are ready when the exchange starts, so that "
      "a [queue](../use/queues.md) starts and sends by one trigger"},
-    {"lnw_find", "LANEWAY_FIND", "auto",
-     hint::choice<&Hints::find, Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node,
-                  Find::nbx_node>("auto, personalized, nbx, rma, personalized_node, nbx_node"),
+    {"lnw_find",
+     "LANEWAY_FIND",
+     "auto",
+     {"", hint::read_finder, hint::show_finder, hint::finder_names},
      "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
     {"lnw_bag_memory", "LANEWAY_BAG_MEMORY", "16777216", hint::bytes<&Hints::bag_memory>,
      "a [bag](../use/discovery.md#bags) keeps about so many bytes on a rank; senders wait for more"},

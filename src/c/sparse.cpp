@@ -308,13 +308,13 @@ int LNW_Arrivals_get_info(LNW_Arrivals arrivals, MPI_Info* info) {
     const auto set = [&](const std::string& key, const std::string& value) {
       MPI_Info_set(made, key.c_str(), value.c_str());
     };
-    set("lnw_find", row_of(reasons.find).name);
+    set("lnw_find", reasons.finder->name);
     set("lnw_messages", std::to_string(reasons.messages));
     if (reasons.chosen) set("lnw_parameters", reasons.parameters);
-    for (const auto& [find, predicted] : reasons.seconds) {
+    for (const auto& [finder, predicted] : reasons.seconds) {
       std::ostringstream seconds;
       seconds << predicted;
-      set(std::string("lnw_find_cost_") + row_of(find).name, seconds.str());
+      set(std::string("lnw_find_cost_") + finder->name, seconds.str());
     }
     *info = made;
   });

@@ -7,25 +7,13 @@
 
 namespace laneway {
 
-// Each file in rules/ has a namespace of its name, with a row for each of its rules.
-#define LANEWAY_RULES(file)       \
-  namespace dense::file {         \
-  std::vector<DenseRule> rules(); \
-  }
-#include "rule_files.inc"
-#undef LANEWAY_RULES
-
 std::span<const DenseRule> dense_rules() {
   // Never freed, since what runs at the end of a program may still have a rule.
-  static const auto* const all = new std::vector<DenseRule>([] {
-    std::vector<DenseRule> rows;
-    const auto add = [&](const std::vector<DenseRule>& some) { rows.insert(rows.end(), some.begin(), some.end()); };
-#define LANEWAY_RULES(file) add(dense::file::rules());
-#include "rule_files.inc"
-#undef LANEWAY_RULES
-    std::ranges::stable_sort(rows, {}, &DenseRule::kind);
+  static const auto* const all = [] {
+    auto* const rows = new std::vector<DenseRule>(dense_rows());
+    std::ranges::stable_sort(*rows, {}, &DenseRule::kind);
     return rows;
-  }());
+  }();
   return *all;
 }
 

@@ -89,7 +89,10 @@ struct DenseRule {
   std::vector<Want> (*wants)(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings) = nullptr;
 };
 
+/// By operation.
 [[nodiscard]] std::span<const DenseRule> dense_rules();
+/// Those of each file in rules/, whose namespace `dense::FILE` has them in `rules()`: laneway_table writes this.
+[[nodiscard]] std::vector<DenseRule> dense_rows();
 
 /// Throws Error(info) that lists the valid names of the kind.
 [[nodiscard]] const DenseRule& find_dense_rule(Dense kind, std::string_view name);

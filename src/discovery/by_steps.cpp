@@ -6,6 +6,7 @@
 #include "discovery/by_steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "core/error.hpp"
 #include "discovery/by_node.hpp"
+#include "discovery/finder_costs.hpp"
 
 namespace laneway {
 
@@ -158,6 +160,30 @@ Rank radix_of(Rank nodes, int steps) {
   Rank radix = 2;
   while (steps > 0 && !reaches(radix)) ++radix;
   return radix;
+}
+
+double cost_of_steps(const NodeRoute& route, const RoundFacts& facts, const MessageCosts& costs) {
+  const NodeFacts node(facts);
+  const int steps = facts.nodes == 1 ? 0 : route.steps;
+  const double lanes = radix_of(facts.nodes, steps) - 1.0;
+  const double speakers = std::min<double>(route.speakers, lanes);
+  const double each = std::ceil(lanes / speakers);
+  // Of what a node says each digit has its part, of which one value stays.
+  const double moved = node.members * node.partners * node.relayed * (steps > 1 ? lanes / (lanes + 1) : 1);
+  const bool by_memory = facts.boards && speakers == 1;
+  double seconds = 2 * predict_inside(facts.degree * node.relayed, static_cast<Rank>(speakers), facts, costs);
+  if (steps > 0) {
+    const double lane = moved / lanes + sizeof(RoundVotes);
+    seconds += predict_long(node, costs);
+    seconds +=
+        steps * std::max(costs.across(lane, each, each), moved * costs.byte_on_wire + lanes * costs.short_on_wire);
+    if (speakers > 1) seconds += (steps - 1) * costs.inside(moved / (speakers * speakers), speakers - 1, speakers - 1);
+  }
+  const double straight = node.note > node.relayed ? node.partners : 0;
+  const double regrouped = speakers > 1 && steps > 1 ? (steps - 1) * speakers * (speakers - 1) / node.members : 0;
+  return std::max(seconds,
+                  costs.work(facts, steps * lanes / node.members + straight, by_memory ? 0 : 2 * speakers + regrouped,
+                             steps * speakers / node.members, by_memory ? 2 : 0));
 }
 
 std::unique_ptr<Finder> make_by_steps(Post& post, const RoundSetting& setting) {

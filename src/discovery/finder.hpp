@@ -1,14 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/wire.hpp"
-#include "discovery/find.hpp"
 #include "discovery/node_board.hpp"
 #include "discovery/node_map.hpp"
 #include "discovery/post.hpp"
@@ -16,19 +16,20 @@
 
 namespace laneway {
 
+struct FinderRow;
+struct MessageCosts;
+
 /// How a rank does a round, as it goes with messages: what is not the same on all ranks cannot work.
 struct Way {
-  Find named = Find::nbx;  ///< by the caller
-  Find find = Find::nbx;   ///< that stands for
-  bool asks = false;       ///< for answers
+  static constexpr std::size_t most_finders = 64;
+
+  const FinderRow* finder;  ///< that the caller has named, or costs have chosen
+  bool chosen = false;      ///< by costs
+  bool asks = false;        ///< for answers
 
   bool operator==(const Way&) const = default;
-  [[nodiscard]] std::uint8_t code() const {
-    return static_cast<std::uint8_t>((asks ? 0x80 : 0) | static_cast<int>(named) << 3 | static_cast<int>(find));
-  }
-  static Way of(std::uint8_t code) {
-    return {static_cast<Find>(code >> 3 & 7), static_cast<Find>(code & 7), (code & 0x80) != 0};
-  }
+  [[nodiscard]] std::uint8_t code() const;
+  static Way of(std::uint8_t code);
 };
 
 /// What a rank says to another, each at most once in a round, or has heard from it.
@@ -90,24 +91,6 @@ struct RoundSetting {
   std::uint8_t way = 0;  ///< Way::code of this rank
 };
 
-struct FinderRow {
-  Find find;
-  const char* name;
-  bool by_nodes;  ///< what is said goes by way of the first rank of a node
-  bool chooses;   ///< may be chosen where the hint names none
-  std::unique_ptr<Finder> (*make)(Post& post, const RoundSetting& setting);
-};
-
-/// All finders.
-[[nodiscard]] std::span<const FinderRow> finders();
-[[nodiscard]] const FinderRow& row_of(Find find);
-
-[[nodiscard]] std::unique_ptr<Finder> make_personalized(Post& post, const RoundSetting& setting);
-[[nodiscard]] std::unique_ptr<Finder> make_nbx(Post& post, const RoundSetting& setting);
-[[nodiscard]] std::unique_ptr<Finder> make_rma(Post& post, const RoundSetting& setting);
-[[nodiscard]] std::unique_ptr<Finder> make_personalized_node(Post& post, const RoundSetting& setting);
-[[nodiscard]] std::unique_ptr<Finder> make_nbx_node(Post& post, const RoundSetting& setting);
-
 /// What all ranks know of a round before it.
 struct RoundFacts {
   Rank ranks = 1;
@@ -119,18 +102,38 @@ struct RoundFacts {
   Rank speakers = 1;      ///< ranks of a node that may speak for it
 };
 
+/// A finder as everything else knows it: hint, choice, tests and benchmarks iterate over these rows.
+struct FinderRow {
+  const char* name;
+  bool by_nodes = false;          ///< what is said goes by way of the first rank of a node
+  bool chooses = false;           ///< may be chosen where the hint names none
+  bool counts_in_memory = false;  ///< by Post::count_at, for which all ranks meet; where MPI has no windows nbx does it
+  std::unique_ptr<Finder> (*make)(Post& post, const RoundSetting& setting);
+  /// Seconds of one round by one of its routes.
+  double (*cost)(const RoundFacts& facts, const NodeRoute& route, const MessageCosts& costs);
+  /// All that it could take; null: there is one.
+  std::vector<NodeRoute> (*routes)(const RoundFacts& facts) = nullptr;
+};
+
+/// All finders, those that know nodes last.
+[[nodiscard]] std::span<const FinderRow> finders();
+/// Those of each file in rules/, whose namespace `discovery::FILE` has them in `rules()`: laneway_table writes this.
+[[nodiscard]] std::vector<FinderRow> finder_rows();
+/// There must be one.
+[[nodiscard]] const FinderRow& find_finder(std::string_view name);
+
 /// What was chosen, and what each that may be chosen was predicted to take.
 struct FinderChoice {
-  Find find = Find::nbx;
-  std::vector<std::pair<Find, double>> seconds;
+  const FinderRow* finder = nullptr;
+  std::vector<std::pair<const FinderRow*, double>> seconds;
 };
 
 /// The finder that takes the least time by the model; the same on all ranks where the facts are.
 [[nodiscard]] FinderChoice choose_finder(const RoundFacts& facts, const Parameters& parameters);
 /// Seconds of one round, by the fastest way that the finder has.
-[[nodiscard]] double predict_finder(Find find, const RoundFacts& facts, const Parameters& parameters);
+[[nodiscard]] double predict_finder(const FinderRow& row, const RoundFacts& facts, const Parameters& parameters);
 /// The way of a finder that takes the least time by the model; the same on all ranks where the facts are.
-[[nodiscard]] NodeRoute choose_route(Find find, const RoundFacts& facts, const Parameters& parameters);
+[[nodiscard]] NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const Parameters& parameters);
 
 /// Notes up to this many bytes go by way of the first rank of a node; longer ones go straight to their receivers, which
 /// are told to expect them.

@@ -45,13 +45,13 @@ class SparseRounds {
   static_assert(tags == NodeBoard::rounds_at_once);
 
   SparseRounds(std::shared_ptr<PrivateComm> comm_of_all, int first_tag, NodeMap map, SharedBoard shared_board,
-               bool all_have_boards, Find default_find, const Agreement& agreement,
+               bool all_have_boards, const FinderRow* default_finder, const Agreement& agreement,
                std::shared_ptr<const Parameters> known)
       : comm(std::move(comm_of_all)),
         nodes(std::move(map)),
         board(std::move(shared_board)),
         boards(all_have_boards),
-        find(default_find),
+        finder(default_finder),
         single(agreement.flags.front()),
         have_helpers(agreement.have_helpers),
         parameters(std::move(known)),
@@ -84,8 +84,8 @@ class SparseRounds {
   const std::shared_ptr<PrivateComm> comm;
   const NodeMap nodes;
   const SharedBoard board;
-  const bool boards;  ///< on all nodes
-  const Find find;
+  const bool boards;              ///< on all nodes
+  const FinderRow* const finder;  ///< null: by costs
   const bool single;
   const bool have_helpers;
   const std::shared_ptr<const Parameters> parameters;
@@ -158,7 +158,7 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
     if (of_costs.parameters == measured_parameters) of_costs.parameters.clear();
     auto parameters = communicator.parameters(of_costs, nodes.nodes() == 1);
     return std::make_shared<SparseRounds>(comm, comm->take_tags(), std::move(nodes), std::move(board), boards,
-                                          hints.find, agreement, std::move(parameters));
+                                          hints.finder, agreement, std::move(parameters));
   });
   communicator.attachment<KeptRounds>().rounds = made;
   return made;
@@ -197,9 +197,9 @@ class SparseRound final : public Progressive {
   [[nodiscard]] const std::shared_ptr<SparseRounds>& rounds() const { return rounds_; }
   /// As far as it comes without waiting; where all ranks meet in it, to there: they meet in the order of their calls.
   void begin_in_call() {
-    if (find_ == Find::rma) progress_until([&] { return rounds_->may_begin(number_); });
+    if (named_ != nullptr && named_->counts_in_memory) progress_until([&] { return rounds_->may_begin(number_); });
     (void)progress();
-    if (reasons_.find == Find::rma) progress_until([&] { return progress() || post_->counted(); });
+    if (finder_ && reasons_.finder->counts_in_memory) progress_until([&] { return progress() || post_->counted(); });
   }
 
   /// True when the round is over on this rank.
@@ -231,7 +231,7 @@ class SparseRound final : public Progressive {
   std::vector<std::vector<Rank>> destinations_;  // of each set: the caller's own lists need not outlive the call
   std::optional<Note> own_note_;
   RoundVotes votes_;
-  Find find_ = Find::nbx;
+  const FinderRow* named_ = nullptr;
   SparseReasons reasons_;
   std::unique_ptr<MpiPost> post_;
   std::unique_ptr<Finder> finder_;
@@ -246,13 +246,13 @@ class SparseRound final : public Progressive {
 
 /// What needs the caller's memory. A rank whose arguments are bad takes part, so that all learn it.
 void SparseRound::prepare() {
-  find_ = rounds_->find;
+  named_ = rounds_->finder;
   std::exception_ptr bad_hint;
   try {
     // Also of a rank whose other arguments are bad, as all should find each other in the same way.
     if (call_.info != MPI_INFO_NULL) {
       const HintTexts texts = hints_in(call_.info);
-      if (texts.contains("lnw_find")) find_ = resolve_hints({{"lnw_find", texts.at("lnw_find")}}, {}).find;
+      if (texts.contains("lnw_find")) named_ = resolve_hints({{"lnw_find", texts.at("lnw_find")}}, {}).finder;
     }
   } catch (...) {
     bad_hint = std::current_exception();
@@ -280,19 +280,21 @@ void SparseRound::prepare() {
 }
 
 void SparseRound::begin() {
-  reasons_.find = find_ == Find::rma && !has_windows(*rounds_->comm) ? Find::nbx : find_;
   const RoundFacts facts = rounds_->facts(number_);
-  if (find_ == Find::automatic) {
-    const FinderChoice choice = choose_finder(facts, *rounds_->parameters);
-    reasons_ = {choice.find, true, choice.seconds, rounds_->parameters->name};
+  const bool chosen = named_ == nullptr;
+  if (chosen) {
+    FinderChoice choice = choose_finder(facts, *rounds_->parameters);
+    reasons_ = {choice.finder, true, std::move(choice.seconds), rounds_->parameters->name};
+  } else {
+    const bool cannot = named_->counts_in_memory && !has_windows(*rounds_->comm);
+    reasons_.finder = cannot ? &find_finder("nbx") : named_;
   }
-  const Way way{find_, reasons_.find, call_.answerer != nullptr};
+  const Way way{chosen ? reasons_.finder : named_, chosen, call_.answerer != nullptr};
   post_ =
       std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_), way.code());
   alarm_.emplace(*post_, way, votes_);
-  const NodeRoute route = choose_route(reasons_.find, facts, *rounds_->parameters);
-  finder_ =
-      row_of(reasons_.find).make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
+  const NodeRoute route = choose_route(*reasons_.finder, facts, *rounds_->parameters);
+  finder_ = reasons_.finder->make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
   if (call_.answerer) answers_awaited_ = notes_.size();
   finder_->start(std::move(notes_), votes_);
   if (own_note_) hear(std::move(*own_note_));

@@ -32,9 +32,9 @@ struct SparseSet {
 
 /// How a round was done.
 struct SparseReasons {
-  Find find = Find::nbx;
+  const FinderRow* finder = nullptr;
   bool chosen = false;  ///< by costs
-  std::vector<std::pair<Find, double>> seconds = {};
+  std::vector<std::pair<const FinderRow*, double>> seconds = {};
   std::string parameters = {};
   std::int64_t messages = 0;  ///< that this rank has sent
 };

@@ -6,8 +6,8 @@ namespace laneway {
 
 namespace {
 
-const char* name_of(Find find) {
-  return find == Find::automatic ? "auto" : row_of(find).name;
+std::string named(const Way& way) {
+  return way.chosen ? "auto" : way.finder->name;
 }
 
 }  // namespace
@@ -45,8 +45,7 @@ std::string SparseAlarm::text() const {
   if (first.asks != second.asks)
     return "the ranks' calls differ: rank " + std::string(first.asks ? "0" : rank) + " asks for answers, rank " +
            (first.asks ? rank : "0") + " does not";
-  return "lnw_find differs: rank 0 says " + std::string(name_of(first.named)) + ", rank " + rank + " " +
-         name_of(second.named);
+  return "lnw_find differs: rank 0 says " + named(first) + ", rank " + rank + " " + named(second);
 }
 
 }  // namespace laneway

@@ -96,9 +96,9 @@ std::string another(const HintRow& row) {
   if (const auto found = own.find(row.key); found != own.end()) return found->second;
   if (!row.fallback.empty() && row.fallback.find_first_not_of("0123456789") == std::string_view::npos)
     return std::string(row.fallback) + "1";
-  const std::string_view names = row.value.values;
-  const std::string first(names.substr(0, names.find(", ")));
-  return first == row.fallback ? std::string(names.substr(names.rfind(", ") + 2)) : first;
+  const std::string names = row.values();
+  const std::string first = names.substr(0, names.find(", "));
+  return first == row.fallback ? names.substr(names.rfind(", ") + 2) : first;
 }
 
 TEST_F(NamesTest, EachHintIsReadAndComparedBetweenRanks) {
@@ -114,7 +114,7 @@ TEST_F(NamesTest, EachHintIsReadAndComparedBetweenRanks) {
 
 TEST_F(NamesTest, WrongTextsOfHintsNameTheValidOnes) {
   for (const HintRow& row : hint_rows) {
-    if (row.value.values.find_first_of("`") != std::string_view::npos || row.key == "lnw_machine") continue;
+    if (row.values().find_first_of('`') != std::string::npos || row.key == "lnw_machine") continue;
     try {
       (void)resolve_hints({{std::string(row.key), "no such thing"}}, {});
       ADD_FAILURE() << row.key << " takes anything";

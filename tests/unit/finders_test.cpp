@@ -325,7 +325,7 @@ TEST(Finders, NoMessageIsSentInsideANodeThatSharesMemory) {
         const FinderOutcome outcome = run_round(row, nodes, notes, votes, 5, {route, &boards}, number++);
         EXPECT_EQ(outcome.heard, expected_of(notes)) << row.name << " on " << machine;
         EXPECT_EQ(outcome.inside, 0) << row.name << " on " << machine;
-        if (row.find == Find::personalized_node && route == NodeRoute{NodeWay::steps, 1, 1}) {
+        if (std::string_view(row.name) == "personalized_node" && route == NodeRoute{NodeWay::steps, 1, 1}) {
           EXPECT_EQ(outcome.messages, std::int64_t{nodes.nodes()} * (nodes.nodes() - 1)) << machine;
         }
         if (ranks == nodes.nodes()) continue;
@@ -399,7 +399,7 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
   constexpr Rank few = 1024, many = 16384, degree = 8, on_a_node = 16;
   for (const FinderRow& row : finders())
     for (const NodeWay way : {NodeWay::lanes, NodeWay::steps, NodeWay::straight}) {
-      if (way != NodeWay::lanes && row.find != Find::personalized_node) continue;
+      if (way != NodeWay::lanes && row.routes == nullptr) continue;
       std::map<Rank, FinderOutcome> outcomes;
       for (const Rank ranks : {few, many}) {
         std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
@@ -460,28 +460,29 @@ TEST(NodeMaps, SayWhoIsWhereInLittleMemory) {
 
 TEST(Finders, TheChoiceFollowsTheMachine) {
   const Parameters slow_network = Parameters::read("default-ethernet");
+  const FinderRow& by_counts = find_finder("personalized_node");
   // 16 ranks on two processors: what messages between nodes take of these decides.
   const Parameters few_cores = Parameters::read("cluster-2x8-1gbit");
-  EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 8, 8 * 1024}, few_cores).find).by_nodes);
-  EXPECT_TRUE(row_of(choose_finder({16, 2, 8, 15, 15 * 1024}, few_cores).find).by_nodes);
-  EXPECT_TRUE(row_of(choose_finder({16, 4, 4, 8, 64}, slow_network).find).by_nodes);
+  EXPECT_TRUE(choose_finder({16, 2, 8, 8, 8 * 1024}, few_cores).finder->by_nodes);
+  EXPECT_TRUE(choose_finder({16, 2, 8, 15, 15 * 1024}, few_cores).finder->by_nodes);
+  EXPECT_TRUE(choose_finder({16, 4, 4, 8, 64}, slow_network).finder->by_nodes);
   // Steps take few messages also where each rank is alone on its node.
-  EXPECT_EQ(choose_route(Find::personalized_node, {256, 256, 1, 4, 256}, slow_network).way, NodeWay::steps);
+  EXPECT_EQ(choose_route(by_counts, {256, 256, 1, 4, 256}, slow_network).way, NodeWay::steps);
   // In memory of the node, all of it by nodes; one hop between few nodes, and counts of messages that go straight where
   // a message takes its ranks' time.
   const RoundFacts short_notes{16, 2, 8, 2, 2 * 8, true}, long_notes{16, 2, 8, 8, 8 * 16384, true};
   for (const RoundFacts& facts : {short_notes, long_notes})
-    EXPECT_EQ(choose_finder(facts, few_cores).find, Find::personalized_node);
-  EXPECT_EQ(choose_route(Find::personalized_node, short_notes, few_cores), (NodeRoute{NodeWay::steps, 1, 1}));
-  EXPECT_EQ(choose_route(Find::nbx_node, short_notes, few_cores).way, NodeWay::lanes);
+    EXPECT_EQ(choose_finder(facts, few_cores).finder, &by_counts);
+  EXPECT_EQ(choose_route(by_counts, short_notes, few_cores), (NodeRoute{NodeWay::steps, 1, 1}));
+  EXPECT_EQ(choose_route(find_finder("nbx_node"), short_notes, few_cores).way, NodeWay::lanes);
   const Parameters each_a_core = Parameters::read("frontier-like");
-  EXPECT_EQ(choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 4000}, each_a_core).way, NodeWay::straight);
-  const NodeRoute many_nodes = choose_route(Find::personalized_node, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
+  EXPECT_EQ(choose_route(by_counts, {2048, 256, 8, 8, 8 * 4000}, each_a_core).way, NodeWay::straight);
+  const NodeRoute many_nodes = choose_route(by_counts, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
   EXPECT_EQ(many_nodes.way, NodeWay::steps);
   EXPECT_EQ(many_nodes.speakers, 8);
   const FinderChoice choice = choose_finder({2048, 64, 32, 8, 512}, slow_network);
   EXPECT_EQ(choice.seconds.size(), 4U);
-  for (const auto& [find, seconds] : choice.seconds) EXPECT_GT(seconds, 0);
+  for (const auto& [finder, seconds] : choice.seconds) EXPECT_GT(seconds, 0);
 }
 
 /// What ranks of a node write for each other says how they do the round.
@@ -512,11 +513,10 @@ TEST(Finders, OnABoardAMemberThatDoesItAnotherWayIsSeen) {
 }
 
 TEST(Finders, AWayIsWhatItsCodeSays) {
-  for (const Find named :
-       {Find::automatic, Find::personalized, Find::nbx, Find::rma, Find::personalized_node, Find::nbx_node})
-    for (const FinderRow& row : finders())
+  for (const FinderRow& row : finders())
+    for (const bool chosen : {false, true})
       for (const bool asks : {false, true}) {
-        const Way way{named, row.find, asks};
+        const Way way{&row, chosen, asks};
         EXPECT_EQ(Way::of(way.code()), way);
       }
 }

@@ -24,7 +24,7 @@ int print_json() {
     hints.push_back({{"key", row.key},
                      {"environment", row.environment},
                      {"default", row.fallback},
-                     {"values", row.value.values},
+                     {"values", row.values()},
                      {"meaning", row.meaning}});
   Json variables = Json::array();
   for (const VariableRow& row : variable_rows()) variables.push_back({{"name", row.name}, {"meaning", row.meaning}});
@@ -41,7 +41,7 @@ int print_text() {
   for (const HintRow& row : hint_rows) {
     std::cout << row.key;
     if (!row.environment.empty()) std::cout << ", " << row.environment;
-    std::cout << "\n  " << without_links(row.meaning) << "\n  values: " << without_links(row.value.values)
+    std::cout << "\n  " << without_links(row.meaning) << "\n  values: " << without_links(row.values())
               << "\n  default: " << (row.fallback.empty() ? "empty" : row.fallback) << "\n";
   }
   std::cout << "\nVariables of the environment that are no hints\n";
@@ -59,7 +59,7 @@ std::string table() {
   std::string lines(table_head);
   for (const HintRow& row : hint_rows)
     lines += "| " + code(row.key, "") + " | " + code(row.environment, "none") + " | " + code(row.fallback, "empty") +
-             " | " + std::string(row.value.values) + " | " + std::string(row.meaning) + " |\n";
+             " | " + row.values() + " | " + std::string(row.meaning) + " |\n";
   return lines;
 }
 

@@ -1,14 +1,15 @@
 // Finders whose messages go from the rank that says something straight to the one that is to hear it.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "discovery/finder.hpp"
+#include "discovery/finder_costs.hpp"
 #include "discovery/places.hpp"
 
-namespace laneway {
+namespace laneway::discovery::flat {
 
 namespace {
 
@@ -113,16 +114,42 @@ class Rma final : public Finder {
   int taken_ = 0;
 };
 
+template <typename Made>
+std::unique_ptr<Finder> make(Post& post, const RoundSetting&) {
+  return std::make_unique<Made>(post);
+}
+
+template <bool Counted>
+double cost(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs) {
+  const bool one_node = facts.nodes == 1;
+  const auto messages = [&](double bytes, double count = 1) {
+    return one_node ? costs.inside(bytes, count, count) : costs.across(bytes, count, count);
+  };
+  const double each = facts.bytes / std::max(1.0, facts.degree) + envelope;
+  const double leaving = facts.degree * facts.largest_node * (1.0 - 1.0 / facts.nodes);  // of a node
+  const double partners = one_node ? facts.degree : facts.degree * (1.0 - 1.0 / facts.nodes);
+  const double wire = leaving * (each * costs.byte_on_wire + costs.short_on_wire);
+  const double step_bytes = envelope + sizeof(RoundVotes);
+  const double steps = steps_among(facts.ranks);
+  const double step = messages(step_bytes) + (one_node ? 0 : facts.largest_node * costs.short_on_wire);
+  double seconds = std::max(messages(each, partners), wire) + steps * step;
+  if constexpr (Counted)
+    seconds += steps * facts.degree * 4 * costs.byte_on_wire;
+  else
+    seconds += messages(0) + leaving * costs.short_on_wire;  // acknowledged
+  const double inside = one_node ? facts.degree : facts.degree - partners;
+  const double answers = Counted ? 0 : partners;
+  return std::max(seconds, costs.work(facts, one_node ? 0 : partners + answers + steps, inside, steps + 1));
+}
+
 }  // namespace
 
-std::unique_ptr<Finder> make_nbx(Post& post, const RoundSetting&) {
-  return std::make_unique<Nbx>(post);
-}
-std::unique_ptr<Finder> make_personalized(Post& post, const RoundSetting&) {
-  return std::make_unique<Personalized>(post);
-}
-std::unique_ptr<Finder> make_rma(Post& post, const RoundSetting&) {
-  return std::make_unique<Rma>(post);
+std::vector<FinderRow> rules() {
+  return {
+      {.name = "personalized", .chooses = true, .make = make<Personalized>, .cost = cost<true>},
+      {.name = "nbx", .chooses = true, .make = make<Nbx>, .cost = cost<false>},
+      {.name = "rma", .counts_in_memory = true, .make = make<Rma>, .cost = cost<false>},
+  };
 }
 
-}  // namespace laneway
+}  // namespace laneway::discovery::flat
