@@ -1,73 +1,14 @@
 #include <algorithm>
-#include <array>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "lanes/strategy.hpp"
 
 namespace laneway {
 
-// In rules/, one a file.
-using Factory = std::unique_ptr<Strategy>(const StrategySettings&);
-Factory make_direct, make_spread, make_three_step, make_two_step, make_split, make_load_aware, make_grouped,
-    make_common_neighborhood, make_leader_scatter, make_cartesian_combining, make_multi_path;
-
 namespace {
-
-constexpr std::array<StrategyRow, 11> rows = {{
-    {"direct", "each edge is one message from its source to its destination",
-     "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", Traits{.relays = false}, make_direct},
-    {"spread", "as direct, but each rank starts with the destinations after itself",
-     "after Khorassani, Chen, Subramoni, Panda: Designing and Optimizing GPU-aware Nonblocking MPI Neighborhood "
-     "Collective Communication, 2023 (known by title)",
-     "all", "any", Traits{.relays = false, .spreads = true}, make_spread},
-    {"three_step", "gather at one rank, one message for each pair of regions, scatter from one rank",
-     "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware "
-     "Parallelism, section 3.2",
-     "all", "any", Traits{}, make_three_step},
-    {"two_step", "each source sends what a region needs of it to its paired rank there, which scatters it",
-     "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
-     "point-to-point communication on heterogeneous architectures, section 2.3.2",
-     "all", "any", Traits{}, make_two_step},
-    {"split", "what a region receives is cut to messages of a capped size, dealt over all ranks of both regions",
-     "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
-     "point-to-point communication on heterogeneous architectures, section 2.3.3, Algorithm 1",
-     "all", "any", Traits{.scales = false}, make_split},
-    {"load_aware", "what a region receives is dealt to its members in equal quotas, cut only where a quota ends",
-     "after Ghazimirsaeed, Ruhela, Ramesh, Bayatpour, Subramoni, Panda: A Hierarchical and Load-Aware Design for Large "
-     "Message Neighborhood Collectives, SC 2020 (known by title)",
-     "all, large messages", "any", Traits{.scales = false}, make_load_aware},
-    {"grouped",
-     "sources in small groups: gathered at one of them, received by a rank that needs it, which hands the others "
-     "theirs",
-     "a design of our own, between two_step and three_step", "all, small messages", "any", Traits{.scales = false},
-     make_grouped},
-    {"common_neighborhood", "ranks of a region with a common destination combine their messages for it at one of them",
-     "after Mirsadeghi, Träff, Balaji, Afsahi: Exploiting Common Neighborhoods to Optimize MPI Neighborhood "
-     "Collectives, HiPC 2017; Ghazimirsaeed, Mirsadeghi, Afsahi: An Efficient Collaborative Communication Mechanism "
-     "for "
-     "MPI Neighborhood Collectives, IPDPS 2019 (known by title)",
-     "all, small messages", "any", Traits{.deduplicates = false}, make_common_neighborhood},
-    {"leader_scatter",
-     "each source cuts its data over the destination's GPUs, one rank each, by the links inside a node",
-     "Temuçin, Gazimirsaeed, Grant, Afsahi: ROCM-Aware Leader-based Designs for MPI Neighbourhood Collectives, section "
-     "V",
-     "all, large messages", "node with gpu inside, or gpu",
-     Traits{.scales = false, .needs = Traits::Needs::fabric, .levels = 2}, make_leader_scatter},
-    {"cartesian_combining", "data travels along one dimension of a grid of ranks after the other, combined in each",
-     "after Träff, Carpen-Amarie, Hunold, Rougier: Message-Combining Algorithms for Isomorphic, Sparse Collective "
-     "Communication, 2016; Träff, Hunold: Cartesian Collective Communication, 2019 (known by title)",
-     "all, small messages", "the dimensions of a grid (lnw_grid)", Traits{.needs = Traits::Needs::grid},
-     make_cartesian_combining},
-    {"multi_path",
-     "inside a node messages are cut over other devices, so that all links between devices are busy; else as two_step",
-     "after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi: Accelerating Intra-Node GPU-to-GPU Communication "
-     "Through "
-     "Multi-Path Transfers with CUDA Graphs, 2026 (arXiv:2604.22228, abstract)",
-     "all, large messages", "node with described links between its devices",
-     Traits{.scales = false, .relays_inside = true, .needs = Traits::Needs::fabric}, make_multi_path},
-}};
 
 constexpr std::string_view no_deduplication = "_nodedup";
 constexpr std::string_view automatic = "auto";
@@ -92,12 +33,18 @@ std::unique_ptr<Strategy> StrategyRow::make(const StrategySettings& settings) co
 }
 
 std::span<const StrategyRow> strategies() {
-  return rows;
+  // Never freed, since what runs at the end of a program may still have a strategy.
+  static const auto* const all = [] {
+    auto* const rows = new std::vector<StrategyRow>(strategy_rows());
+    std::ranges::stable_sort(*rows, {}, &StrategyRow::place);
+    return rows;
+  }();
+  return *all;
 }
 
 const StrategyRow& find_strategy(std::string_view name) {
   std::string names;
-  for (const StrategyRow& row : rows) {
+  for (const StrategyRow& row : strategies()) {
     if (row.name == name) return row;
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   }

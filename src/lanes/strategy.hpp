@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "lanes/view.hpp"
@@ -115,11 +116,24 @@ struct StrategyRow {
   std::string_view levels;      ///< which levels of the machine it fits
   Traits traits;
   std::unique_ptr<Strategy> (*factory)(const StrategySettings&);
+  int place = 1000;  ///< among all; of those that are expected to be as fast, the first is taken
 
   [[nodiscard]] std::unique_ptr<Strategy> make(const StrategySettings& settings = {}) const;
 };
 
+/// A factory for a row: of a class that is made of the settings, or of nothing.
+template <typename Made>
+std::unique_ptr<Strategy> new_strategy(const StrategySettings& settings) {
+  if constexpr (std::is_constructible_v<Made, const StrategySettings&>)
+    return std::make_unique<Made>(settings);
+  else
+    return std::make_unique<Made>();
+}
+
+/// The first is `direct`.
 [[nodiscard]] std::span<const StrategyRow> strategies();
+/// Those of each file in rules/, whose namespace `lanes::FILE` has them in `rules()`: laneway_table writes this.
+[[nodiscard]] std::vector<StrategyRow> strategy_rows();
 
 /// The row of `name`; throws Error(info) that lists the valid names.
 [[nodiscard]] const StrategyRow& find_strategy(std::string_view name);

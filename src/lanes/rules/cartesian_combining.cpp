@@ -2,7 +2,7 @@
 
 #include "lanes/strategy.hpp"
 
-namespace laneway {
+namespace laneway::lanes::cartesian_combining {
 
 namespace {
 
@@ -39,8 +39,13 @@ class CartesianCombining final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_cartesian_combining(const StrategySettings&) {
-  return std::make_unique<CartesianCombining>();
+std::vector<StrategyRow> rules() {
+  return {{"cartesian_combining",
+           "data travels along one dimension of a grid of ranks after the other, combined in each",
+           "after Träff, Carpen-Amarie, Hunold, Rougier: Message-Combining Algorithms for Isomorphic, Sparse "
+           "Collective Communication, 2016; Träff, Hunold: Cartesian Collective Communication, 2019 (known by title)",
+           "all, small messages", "the dimensions of a grid (lnw_grid)", Traits{.needs = Traits::Needs::grid},
+           new_strategy<CartesianCombining>, 9}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::cartesian_combining

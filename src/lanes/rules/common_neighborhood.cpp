@@ -3,7 +3,7 @@
 #include "core/error.hpp"
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::common_neighborhood {
 
 namespace {
 
@@ -76,8 +76,13 @@ class CommonNeighborhood final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_common_neighborhood(const StrategySettings&) {
-  return std::make_unique<CommonNeighborhood>();
+std::vector<StrategyRow> rules() {
+  return {{"common_neighborhood",
+           "ranks of a region with a common destination combine their messages for it at one of them",
+           "after Mirsadeghi, Träff, Balaji, Afsahi: Exploiting Common Neighborhoods to Optimize MPI Neighborhood "
+           "Collectives, HiPC 2017; Ghazimirsaeed, Mirsadeghi, Afsahi: An Efficient Collaborative Communication "
+           "Mechanism for MPI Neighborhood Collectives, IPDPS 2019 (known by title)",
+           "all, small messages", "any", Traits{.deduplicates = false}, new_strategy<CommonNeighborhood>, 7}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::common_neighborhood

@@ -1,6 +1,6 @@
 #include "lanes/strategy.hpp"
 
-namespace laneway {
+namespace laneway::lanes::direct {
 
 namespace {
 
@@ -12,8 +12,10 @@ class Direct final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_direct(const StrategySettings&) {
-  return std::make_unique<Direct>();
+std::vector<StrategyRow> rules() {
+  return {{"direct", "each edge is one message from its source to its destination",
+           "MPI: A Message-Passing Interface Standard 4.0, section 8.6", "all", "any", Traits{.relays = false},
+           new_strategy<Direct>, 0}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::direct

@@ -2,7 +2,7 @@
 
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::grouped {
 
 namespace {
 
@@ -61,8 +61,12 @@ class Grouped final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_grouped(const StrategySettings&) {
-  return std::make_unique<Grouped>();
+std::vector<StrategyRow> rules() {
+  return {{"grouped",
+           "sources in small groups: gathered at one of them, received by a rank that needs it, which hands the others "
+           "theirs",
+           "a design of our own, between two_step and three_step", "all, small messages", "any",
+           Traits{.scales = false}, new_strategy<Grouped>, 6}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::grouped

@@ -5,7 +5,7 @@
 
 #include "lanes/strategy.hpp"
 
-namespace laneway {
+namespace laneway::lanes::leader_scatter {
 
 namespace {
 
@@ -43,7 +43,7 @@ Rank representative(Rank gpu, const std::map<Rank, std::int64_t>& destinations) 
 /// are equal.
 class LeaderScatter final : public Strategy {
  public:
-  explicit LeaderScatter(std::shared_ptr<const Fabric> fabric) : fabric_(std::move(fabric)) {}
+  explicit LeaderScatter(const StrategySettings& settings) : fabric_(settings.fabric) {}
 
   [[nodiscard]] const Strategy* inside() const override { return this; }
   [[nodiscard]] const Strategy* scatter() const override { return &redistribute_; }
@@ -139,8 +139,13 @@ class LeaderScatter final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_leader_scatter(const StrategySettings& settings) {
-  return std::make_unique<LeaderScatter>(settings.fabric);
+std::vector<StrategyRow> rules() {
+  return {{"leader_scatter",
+           "each source cuts its data over the destination's GPUs, one rank each, by the links inside a node",
+           "Temuçin, Gazimirsaeed, Grant, Afsahi: ROCM-Aware Leader-based Designs for MPI Neighbourhood Collectives, "
+           "section V",
+           "all, large messages", "node with gpu inside, or gpu",
+           Traits{.scales = false, .needs = Traits::Needs::fabric, .levels = 2}, new_strategy<LeaderScatter>, 8}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::leader_scatter

@@ -2,7 +2,7 @@
 
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::load_aware {
 
 namespace {
 
@@ -67,8 +67,11 @@ class LoadAware final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_load_aware(const StrategySettings&) {
-  return std::make_unique<LoadAware>();
+std::vector<StrategyRow> rules() {
+  return {{"load_aware", "what a region receives is dealt to its members in equal quotas, cut only where a quota ends",
+           "after Ghazimirsaeed, Ruhela, Ramesh, Bayatpour, Subramoni, Panda: A Hierarchical and Load-Aware Design for "
+           "Large Message Neighborhood Collectives, SC 2020 (known by title)",
+           "all, large messages", "any", Traits{.scales = false}, new_strategy<LoadAware>, 5}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::load_aware

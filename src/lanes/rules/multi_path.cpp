@@ -11,7 +11,7 @@
 #include "core/sort_unique.hpp"
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::multi_path {
 
 namespace {
 
@@ -312,8 +312,15 @@ class MultiPath final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_multi_path(const StrategySettings& settings) {
-  return std::make_unique<MultiPath>(settings);
+std::vector<StrategyRow> rules() {
+  return {{"multi_path",
+           "inside a node messages are cut over other devices, so that all links between devices are busy; else as "
+           "two_step",
+           "after Sojoodi, Temuçin, Barati Sedeh, Sharifian, Afsahi: Accelerating Intra-Node GPU-to-GPU Communication "
+           "Through Multi-Path Transfers with CUDA Graphs, 2026 (arXiv:2604.22228, abstract)",
+           "all, large messages", "node with described links between its devices",
+           Traits{.scales = false, .relays_inside = true, .needs = Traits::Needs::fabric}, new_strategy<MultiPath>,
+           10}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::multi_path

@@ -1,6 +1,6 @@
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::split {
 
 namespace {
 
@@ -18,7 +18,7 @@ namespace {
 ///  - Blocks are cut at multiples of 8 bytes, for which the cap is rounded up.
 class Split final : public Strategy {
  public:
-  explicit Split(std::int64_t message_cap) : message_cap_(std::max<std::int64_t>(message_cap, 1)) {}
+  explicit Split(const StrategySettings& settings) : message_cap_(std::max<std::int64_t>(settings.message_cap, 1)) {}
 
   [[nodiscard]] std::vector<Lane> assign_receivers(const RegionView& view) const override {
     const std::int64_t cap = cap_for(view);
@@ -77,8 +77,11 @@ class Split final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_split(const StrategySettings& settings) {
-  return std::make_unique<Split>(settings.message_cap);
+std::vector<StrategyRow> rules() {
+  return {{"split", "what a region receives is cut to messages of a capped size, dealt over all ranks of both regions",
+           "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
+           "point-to-point communication on heterogeneous architectures, section 2.3.3, Algorithm 1",
+           "all", "any", Traits{.scales = false}, new_strategy<Split>, 4}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::split

@@ -1,6 +1,6 @@
 #include "lanes/strategy.hpp"
 
-namespace laneway {
+namespace laneway::lanes::spread {
 
 namespace {
 
@@ -18,8 +18,11 @@ class Spread final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_spread(const StrategySettings&) {
-  return std::make_unique<Spread>();
+std::vector<StrategyRow> rules() {
+  return {{"spread", "as direct, but each rank starts with the destinations after itself",
+           "after Khorassani, Chen, Subramoni, Panda: Designing and Optimizing GPU-aware Nonblocking MPI Neighborhood "
+           "Collective Communication, 2023 (known by title)",
+           "all", "any", Traits{.relays = false, .spreads = true}, new_strategy<Spread>, 1}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::spread

@@ -1,6 +1,6 @@
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::three_step {
 
 namespace {
 
@@ -30,8 +30,11 @@ class ThreeStep final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_three_step(const StrategySettings&) {
-  return std::make_unique<ThreeStep>();
+std::vector<StrategyRow> rules() {
+  return {{"three_step", "gather at one rank, one message for each pair of regions, scatter from one rank",
+           "Collom, Li, Bienz: Optimizing Irregular Communication with Neighborhood Collectives and Locality-Aware "
+           "Parallelism, section 3.2",
+           "all", "any", Traits{}, new_strategy<ThreeStep>, 2}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::three_step

@@ -3,7 +3,7 @@
 
 #include "lanes/strategy.hpp"
 
-namespace laneway {
+namespace laneway::lanes::two_step {
 
 namespace {
 
@@ -54,8 +54,11 @@ class TwoStep final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_two_step(const StrategySettings&) {
-  return std::make_unique<TwoStep>();
+std::vector<StrategyRow> rules() {
+  return {{"two_step", "each source sends what a region needs of it to its paired rank there, which scatters it",
+           "Lockhart, Bienz, Gropp, Olson: Characterizing the performance of node-aware strategies for irregular "
+           "point-to-point communication on heterogeneous architectures, section 2.3.2",
+           "all", "any", Traits{}, new_strategy<TwoStep>, 3}};
 }
 
-}  // namespace laneway
+}  // namespace laneway::lanes::two_step

@@ -1,4 +1,4 @@
-"""What ``laneway new strategy NAME`` writes: a rule that works, its row, and a test to be made one's own."""
+"""What ``laneway new strategy NAME`` writes: a rule that works, with its row, and a test to be made one's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from laneway_tools.places.errors import UserError
 _RULE = """\
 #include "lanes/balance.hpp"
 
-namespace laneway {
+namespace laneway::lanes::NAME {
 
 namespace {
 
@@ -36,16 +36,12 @@ class CLASS final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_NAME(const StrategySettings&) {
-  return std::make_unique<CLASS>();
+std::vector<StrategyRow> rules() {
+  return {{"NAME", "one lane for each pair of regions, all received by the first member", "a design of our own",
+           "all", "any", Traits{}, new_strategy<CLASS>}};
 }
 
-}  // namespace laneway
-"""
-
-_ROW = """\
-    {"NAME", "one lane for each pair of regions, all received by the first member",
-     "a design of our own", "all", "any", Traits{}, make_NAME},
+}  // namespace laneway::lanes::NAME
 """
 
 _TEST = """\
@@ -81,42 +77,23 @@ TEST(Strategy_CLASS, ChoosesTheseLanes) {
 
 _NEXT = """\
 next
-  1. {rule}: the rule, and where it is from
-  2. src/lanes/registry.cpp: what its row says of it
-  3. {test}: a case small enough to check by hand
-  4. ./dev build --preset nompi && ./dev test --only nompi -k 'Strateg'
-  5. ./dev explain --pattern stencil:points=9,dims=4x4 --machine 'node:4 rank:4' --ranks 16 --strategy {name} --messages-svg {name}.svg
-  6. tools/laneway_tools/draw/style.py: its colour and marker; the page of strategies: a section and that picture
+  1. {rule}: the rule, where it is from, and what its row says of it
+  2. {test}: a case small enough to check by hand
+  3. ./dev build --preset nompi && ./dev test --only nompi -k 'Strateg'
+  4. ./dev explain --pattern stencil:points=9,dims=4x4 --machine 'node:4 rank:4' --ranks 16 --strategy {name} --messages-svg {name}.svg
+  5. where it is to stay: tools/laneway_tools/draw/style.py, its colour and marker; the page of strategies, a section and that picture
 docs/contributing/first-strategy.md goes through it"""
-
-
-def _registry(text: str, name: str) -> str:
-    """The registry with one row more."""
-    factories = re.compile(r"(\nFactory make_[^;]*);")
-    size = re.compile(r"std::array<StrategyRow, (\d+)> rows")
-    end = "\n}};\n"
-    if len(factories.findall(text)) != 1 or len(size.findall(text)) != 1 or text.count(end) != 1:
-        raise UserError("src/lanes/registry.cpp does not look as expected: add the row by hand", 1)
-    text = factories.sub(lambda found: f"{found[1]},\n    make_{name};", text)
-    text = size.sub(lambda found: f"std::array<StrategyRow, {int(found[1]) + 1}> rows", text)
-    return text.replace(end, "\n" + _ROW.replace("NAME", name) + end[1:])
 
 
 def new_strategy(top: Path, name: str) -> str:
     """Write the files of a strategy into the tree; what to do next. Throws UserError and writes nothing if NAME cannot be one."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or name == "auto" or name.endswith("_nodedup"):
         raise UserError(f"{name}: expected a name such as three_step: lower case, words joined by _")
-    registry = top / "src/lanes/registry.cpp"
     rule, test = top / f"src/lanes/rules/{name}.cpp", top / f"tests/unit/strategy_{name}_test.cpp"
-    text = registry.read_text(encoding="utf-8")
     for path in (rule, test):
         if path.exists():
             raise UserError(f"{path.relative_to(top)} is there already")
-    if f'{{"{name}",' in text:
-        raise UserError(f"src/lanes/registry.cpp has a row of {name}")
     class_name = "".join(word.capitalize() for word in name.split("_"))
-    changed = _registry(text, name)
     for path, skeleton in ((rule, _RULE), (test, _TEST)):
         path.write_text(skeleton.replace("CLASS", class_name).replace("NAME", name), encoding="utf-8")
-    registry.write_text(changed, encoding="utf-8")
     return _NEXT.format(rule=rule.relative_to(top), test=test.relative_to(top), name=name)

@@ -84,7 +84,9 @@ def style_of(name: str, names: Sequence[str]) -> Style:
     if base in STYLES:
         return Style(STYLES[base].colour, "$\\circ$" if name.endswith("_nodedup") else STYLES[base].marker)
     others = [other for other in names if other not in STYLES]
-    return _OTHERS[others.index(name) % len(_OTHERS)]
+    taken = [STYLES[known] for known in names if known in STYLES]
+    free = [one for one in _OTHERS if one not in taken]
+    return free[others.index(name) % len(free)]
 
 
 @contextmanager
