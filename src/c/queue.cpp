@@ -70,21 +70,18 @@ std::vector<Request*>& enqueued(int count, const LNW_Request requests[], bool sk
 }
 
 std::unique_ptr<QueueStream> stream_of(int kind, void* stream) {
-  switch (kind & ~LNW_QUEUE_PROGRESS_BY_HOST) {
-    case LNW_QUEUE_HOST:
-      require(stream == nullptr, ErrorKind::argument, "stream is given to a queue of host tasks, which has none");
-      require(!simulated, ErrorKind::unsupported, "a simulated rank has no threads for a queue of host tasks");
-      return host_stream();
-    case LNW_QUEUE_CUDA:
-      return device_stream("nvidia", stream);
-    case LNW_QUEUE_HIP:
-      return device_stream("amd", stream);
-    case LNW_QUEUE_SIM:
-      return device_stream("sim", stream);
-    default:
-      throw Error(ErrorKind::argument,
-                  "kind is " + std::to_string(kind) + ": neither LNW_QUEUE_HOST, _CUDA, _HIP nor _SIM");
+  const int of_stream = kind & ~LNW_QUEUE_PROGRESS_BY_HOST;
+  if (of_stream == LNW_QUEUE_HOST) {
+    require(stream == nullptr, ErrorKind::argument, "stream is given to a queue of host tasks, which has none");
+    require(!simulated, ErrorKind::unsupported, "a simulated rank has no threads for a queue of host tasks");
+    return host_stream();
   }
+  std::string kinds = "neither LNW_QUEUE_HOST";
+  for (const DeviceVendor& vendor : device_vendors()) {
+    if (vendor.queue_kind == of_stream) return device_stream(vendor.name, stream);
+    kinds += (&vendor == &device_vendors().back() ? " nor _" : ", _") + std::string(vendor.queue);
+  }
+  throw Error(ErrorKind::argument, "kind is " + std::to_string(kind) + ": " + kinds);
 }
 
 }  // namespace

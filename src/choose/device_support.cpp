@@ -43,33 +43,23 @@ bool has_memory_kind(std::string_view kind) {
   return false;
 }
 
-DeviceSupport ask_nvidia() {
-#ifdef LANEWAY_HAS_QUERY_CUDA_SUPPORT
-  if (MPIX_Query_cuda_support() == 1) return {true, "MPIX_Query_cuda_support says so"};
-#endif
-#ifdef LANEWAY_HAS_GPU_QUERY_SUPPORT
-  int supports = 0;
-  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supports) == MPI_SUCCESS && supports != 0)
-    return {true, "MPIX_GPU_query_support says so"};
-#endif
-  if (has_memory_kind("cuda")) return {true, "mpi_memory_alloc_kinds has cuda"};
-  return {false, "the MPI library does not say that it takes memory of NVIDIA's devices"};
-}
+/// A function of the MPI library that says whether it takes memory of a vendor's devices.
+struct MpiQuery {
+  std::string_view vendor;
+  const char* function;
+  bool (*says_so)();
+};
 
-DeviceSupport ask_amd() {
-#ifdef LANEWAY_HAS_QUERY_ROCM_SUPPORT
-  if (MPIX_Query_rocm_support() == 1) return {true, "MPIX_Query_rocm_support says so"};
-#endif
-#ifdef LANEWAY_HAS_QUERY_HIP_SUPPORT
-  if (MPIX_Query_hip_support() == 1) return {true, "MPIX_Query_hip_support says so"};
-#endif
-#ifdef LANEWAY_HAS_GPU_QUERY_SUPPORT
-  int supports = 0;
-  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_HIP, &supports) == MPI_SUCCESS && supports != 0)
-    return {true, "MPIX_GPU_query_support says so"};
-#endif
-  if (has_memory_kind("rocm")) return {true, "mpi_memory_alloc_kinds has rocm"};
-  return {false, "the MPI library does not say that it takes memory of AMD's devices"};
+DeviceSupport ask_mpi(const DeviceVendor& vendor) {
+  // Written by CMake: those that this library has of the ones that vendors name.
+  static const std::vector<MpiQuery> queries = {
+#include "mpi_queries.inc"
+  };
+  for (const MpiQuery& query : queries)
+    if (query.vendor == vendor.name && query.says_so()) return {true, std::string(query.function) + " says so"};
+  if (has_memory_kind(vendor.memory_kind))
+    return {true, "mpi_memory_alloc_kinds has " + std::string(vendor.memory_kind)};
+  return {false, "the MPI library does not say that it takes memory of " + std::string(vendor.people) + "'s devices"};
 }
 
 DeviceSupport ask(const Device& device) {
@@ -80,10 +70,10 @@ DeviceSupport ask(const Device& device) {
     return {text == "1", "LANEWAY_DEVICE_AWARE_MPI=" + std::string(text)};
   }
   if (device.has(LNW_DEVICE_HAS_DIRECT_HOST)) return {true, "the host may read and write memory of these devices"};
-  const std::string_view vendor = device.plugin().vendor();
-  if (vendor == "nvidia") return ask_nvidia();
-  if (vendor == "amd") return ask_amd();
-  return {false, "no MPI library takes memory of devices of '" + std::string(vendor) + "'"};
+  const std::string_view name = device.plugin().vendor();
+  for (const DeviceVendor& vendor : device_vendors())
+    if (vendor.name == name && !vendor.memory_kind.empty()) return ask_mpi(vendor);
+  return {false, "no MPI library takes memory of devices of '" + std::string(name) + "'"};
 }
 
 /// A communicator of this process alone, on which errors are returned.

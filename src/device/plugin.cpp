@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -85,7 +84,10 @@ Loaded load_all() {
   Loaded loaded;
   if constexpr (simulated) return loaded;
   const char* const variable = std::getenv("LANEWAY_DEVICE_PLUGINS");
-  std::string_view names = variable != nullptr ? variable : "cuda:hip";
+  std::string by_default;
+  for (const DeviceVendor& vendor : device_vendors())
+    if (vendor.by_default) by_default += std::string(vendor.plugin) + ':';
+  std::string_view names = variable != nullptr ? std::string_view(variable) : by_default;
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(':'), names.size());
     if (end > 0) load(std::string(names.substr(0, end)), variable != nullptr, loaded);
@@ -117,9 +119,8 @@ bool driver_is_loaded() {
   const auto is_driver = [](dl_phdr_info* library, std::size_t, void*) -> int {
     const std::string_view path = library->dlpi_name;
     const std::string_view file = path.substr(path.rfind('/') + 1);
-    constexpr std::array<std::string_view, 3> drivers = {"libcuda.so", "libamdhip64.so", "liblaneway_simdevice.so"};
-    return std::any_of(drivers.begin(), drivers.end(),
-                       [&](std::string_view driver) { return file.starts_with(driver); });
+    return std::ranges::any_of(device_vendors(),
+                               [&](const DeviceVendor& vendor) { return file.starts_with(vendor.driver); });
   };
   return dl_iterate_phdr(is_driver, nullptr) != 0;
 }

@@ -46,10 +46,9 @@ class Place {
     const std::vector<Device> all = all_devices();
     if (!all.empty()) stream_ = Stream(all.front());
     const std::string vendor = all.empty() ? "host" : all.front().plugin().vendor();
-    const int kind = vendor == "nvidia" ? LNW_QUEUE_CUDA
-                     : vendor == "amd"  ? LNW_QUEUE_HIP
-                     : vendor == "sim"  ? LNW_QUEUE_SIM
-                                        : LNW_QUEUE_HOST;
+    int kind = LNW_QUEUE_HOST;
+    for (const DeviceVendor& known : device_vendors())
+      if (known.name == vendor) kind = known.queue_kind;
     name_ = vendor;
     LNW_Queue_init(&queue_, kind, has_device() ? stream_.handle() : nullptr);
   }
