@@ -1,13 +1,28 @@
 #include "carriers/carry.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "carriers/carrier.hpp"
 #include "carriers/localizer.hpp"
 #include "carriers/rma/windows.hpp"
+#include "core/error.hpp"
 
 namespace laneway {
+
+const Carrier& carrier_of(const local::Side& side) {
+  LANEWAY_ASSERT(side.carrier < carriers().size());
+  return carriers()[side.carrier];
+}
+
+bool is_in_node(const CarrierView& view, Rank peer) {
+  return view.is_local(peer);
+}
+
+bool CarrierView::is_local(Rank peer) const {
+  return std::binary_search(node.members.begin(), node.members.end(), peer);
+}
 
 namespace {
 
