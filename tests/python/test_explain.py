@@ -16,6 +16,8 @@ def test_strategies(command: Command) -> None:
     rows = {row["name"]: row for row in json.loads(output)}
     assert {"direct", "three_step", "two_step", "split"} <= rows.keys()
     assert all(row["description"] and row["citation"] and row["operations"] and row["levels"] for row in rows.values())
+    assert [name for name, row in rows.items() if row["automatic"]][:2] == ["direct", "three_step"]
+    assert not any(rows[name]["automatic"] for name in ("spread", "leader_scatter", "cartesian_combining", "multi_path"))
     assert rows["three_step"]["deduplicates"] and not rows["common_neighborhood"]["deduplicates"]
     code, output = command.run("strategies")
     assert code == 0, output

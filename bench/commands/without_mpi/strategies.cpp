@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include "commands.hpp"
 #include "core/json.hpp"
@@ -11,6 +13,7 @@ namespace laneway::bench {
 namespace {
 
 int print_json() {
+  const std::vector<const StrategyRow*> automatic = StrategyChoice{}.rows();
   Json rows = Json::array();
   for (const StrategyRow& row : strategies()) {
     rows.push_back({{"name", row.name},
@@ -19,6 +22,7 @@ int print_json() {
                     {"levels", row.levels},
                     {"relays", row.traits.relays},
                     {"deduplicates", row.traits.relays && row.traits.deduplicates},
+                    {"automatic", std::ranges::find(automatic, &row) != automatic.end()},
                     {"citation", row.citation}});
   }
   std::cout << rows.dump(2) << "\n";

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from laneway_tools.measure import bootstrap, results
 from laneway_tools.measure.results import Record, number
 from laneway_tools.places import launch, talk
 from laneway_tools.places.errors import UserError
+from laneway_tools.places.paths import find_program
 from laneway_tools.places.places import Place, Simulated
 
 _DIFFERENT = 1.1
@@ -41,7 +44,7 @@ _MATRICES = (
 )
 # With MPI's own operation; itself once more as a control.
 _COMPARED = ("auto", "mpi-again")
-#: What `auto` chooses from.
+#: What `auto` chose from when the tables of papers were made.
 CANDIDATES = ("direct", "three_step", "two_step", "split", "load_aware", "grouped", "common_neighborhood")
 
 
@@ -337,14 +340,21 @@ class Settings:
     launches: int = 1
 
 
+def _candidates(mpi: str) -> list[str]:
+    """What `auto` chooses from, as the library says."""
+    said = subprocess.run([find_program("laneway-bench", mpi), "strategies", "--json"], check=True, capture_output=True, text=True)
+    return [row["name"] for row in json.loads(said.stdout) if row["automatic"]]
+
+
 def measure(settings: Settings, keep: Path | None = None) -> list[Record]:
     """Run the exchanges of a seed, all of them in each launch; `keep` is a file for their records."""
     variables = {**settings.variables, "LANEWAY_PARAMETERS": settings.parameters} if settings.parameters else settings.variables
+    candidates = _candidates(settings.mpi)
     with tempfile.TemporaryDirectory() as directory:
         path = keep or Path(directory) / "records.jsonl"
         for run in runs(settings.seed) * settings.launches:
             command = ["laneway-bench", "neighbor", "--op", run.operation, "--pattern", ";".join(run.patterns)]
-            command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", ",".join((*CANDIDATES, "auto"))]
+            command += ["--bytes", ",".join(str(size) for size in run.sizes), "--strategy", ",".join((*candidates, "auto"))]
             iterations, baselines = (1, "mpi") if isinstance(settings.place, Simulated) else (run.iterations, "mpi,mpi-again")
             command += ["--iterations", str(iterations), "--baseline", baselines, "--json", str(path)]
             status = launch.run(launch.Job(command, settings.place, settings.ranks, settings.mpi, variables))
