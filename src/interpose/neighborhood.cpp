@@ -11,7 +11,7 @@
 #include "interpose/requests.hpp"
 #include "interpose/settings.hpp"
 #include "operate/graph.hpp"
-#include "operate/kept_plans.hpp"
+#include "operate/neighborhood.hpp"
 #include "operate/request.hpp"
 #include "operate/routes.hpp"
 
@@ -178,12 +178,10 @@ std::shared_ptr<Row> row_of_persistent(const char* name, MPI_Comm comm, const Ca
 constexpr const char* agreed_before = "chosen when the graph was made or in the first blocking call";
 
 /// What a blocking call has just used.
-void note_kept_plan(Row& row, Communicator& adopted, const Call& call) {
-  const std::shared_ptr<Routes>& routes = plans_of_calls(adopted).routes;
-  if (!has_equal_edges(call.kind) || !routes) return;
-  const std::shared_ptr<PrivateComm> comm = adopted.private_comm();
-  const auto kept = adopted.attachment<KeptPlans>().find({call, true, routes->version(), comm.get()});
-  if (kept) note_plan(row, kept->strategy().empty() ? "direct" : kept->strategy(), agreed_before);
+void note_plan_of(Row& row, Communicator& adopted, const Call& call) {
+  if (!has_equal_edges(call.kind) || !plans_of_calls(adopted).routes) return;
+  if (const std::string strategy = strategy_of_blocking(adopted, call); !strategy.empty())
+    note_plan(row, strategy, agreed_before);
 }
 
 }  // namespace
@@ -220,7 +218,7 @@ std::optional<MPI_Comm> persistent_left_on(const char* name, MPI_Comm comm, cons
 int run_blocking(const char* name, MPI_Comm comm, const Call& call, Row& row) {
   if (is_idle(comm)) return MPI_SUCCESS;
   const int code = blocking(name, comm, call);
-  if (row.strategy.empty() && code == MPI_SUCCESS) note_kept_plan(row, *find_adopted(comm), call);
+  if (row.strategy.empty() && code == MPI_SUCCESS) note_plan_of(row, *find_adopted(comm), call);
   return code;
 }
 

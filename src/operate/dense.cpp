@@ -27,6 +27,7 @@
 #include "operate/dense_windows.hpp"
 #include "operate/host_images.hpp"
 #include "operate/mpi_exchange.hpp"
+#include "operate/plan_cache.hpp"
 #include "operate/proof.hpp"
 
 namespace laneway {
@@ -125,6 +126,9 @@ bool is_plain(const Hints& hints, DenseKind kind) {
   return !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
          (kind != DenseKind::allreduce || device_plugins().empty());
 }
+
+/// Of blocking calls.
+using CachedDense = PlanCache<KeptDense, 16>;
 
 /// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
 std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
@@ -229,11 +233,10 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (place.is_inter) return place.run_mpi(call, false);
   Communicator* const known_before = Communicator::find(comm);
   std::shared_ptr<KeptDense> found;
-  if (known_before != nullptr) found = known_before->attachment<KeptDensePlans>().find(call);
+  if (known_before != nullptr) found = known_before->attachment<CachedDense>().find(call);
   if (!found || has_odd_buffers(call)) check_alone(place, call);
   Communicator& communicator = known_before != nullptr ? *known_before : Communicator::of(comm);
   if (communicator.partial) return place.run_mpi(call, false);
-  KeptDensePlans& kept = communicator.attachment<KeptDensePlans>();
   bool has_to_help = false;
   if (!found || !found->is_plain) {
     const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
@@ -247,7 +250,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
     if (!found) {
       found = plan_blocking(communicator, known, call, place);
-      if (may_keep(*found, call.kind)) kept.keep(found);
+      if (may_keep(*found, call.kind)) communicator.attachment<CachedDense>().add(found);
     }
     has_to_help = known->hints.progress == ProgressHint::wait;
   }

@@ -40,13 +40,4 @@ void BoundDense::run_through_host(Buffers buffers, const BufferMemory& where, co
   images.synchronize();
 }
 
-std::shared_ptr<KeptDense> KeptDensePlans::find(const CollectiveCall& call) {
-  const auto* const known = entries_.find([&](const auto& entry) { return entry->signature.equal(call); });
-  return known != nullptr ? *known : nullptr;
-}
-
-void KeptDensePlans::keep(std::shared_ptr<KeptDense> made) {
-  if (made->signature.known()) entries_.add(std::move(made));
-}
-
 }  // namespace laneway

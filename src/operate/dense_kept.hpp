@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,19 +53,8 @@ struct KeptDense {
   std::unique_ptr<BoundDense> bound;      ///< null: MPI's own operation
   std::shared_ptr<SettledDense> settled;  ///< null: it stays with the decision
   bool is_plain = false;                  ///< nothing but the decision concerns such calls
-};
 
-/// The last blocking calls of a communicator. What is kept is this rank's business: nothing else depends on it.
-class KeptDensePlans final : public Attachment {
- public:
-  [[nodiscard]] std::shared_ptr<KeptDense> find(const CollectiveCall& call);
-  /// In place of the one that was used longest ago.
-  void keep(std::shared_ptr<KeptDense> made);
-  void on(Change) override { entries_.clear(); }
-
- private:
-  static constexpr std::size_t most_plans = 16;
-  Recent<std::shared_ptr<KeptDense>> entries_{most_plans};
+  [[nodiscard]] bool is_for(const CollectiveCall& call) const { return signature.equal(call); }
 };
 
 }  // namespace laneway

@@ -17,9 +17,9 @@
 #include "comm/talking.hpp"
 #include "core/error.hpp"
 #include "operate/fixed_operation.hpp"
-#include "operate/kept_plans.hpp"
 #include "operate/nonblocking.hpp"
 #include "operate/persistent_exchange.hpp"
+#include "operate/plan_cache.hpp"
 #include "operate/proof.hpp"
 #include "operate/routes.hpp"
 #include "operate/typed_plan.hpp"
@@ -38,6 +38,37 @@ struct CallPlan {
   std::shared_ptr<const TypedPattern> typed = {};  ///< then
   Combiners combiners = {};                        ///< of an operation that reduces
 };
+
+/// What serves the calls with certain arguments: their plan, and its bindings to the buffers of the last of them.
+struct CachedCall {
+  CallSignature signature = {};
+  Phases phases = Phases::one;
+  std::uint64_t routes = 0;                      ///< Routes::version
+  std::shared_ptr<const PrivateComm> comm = {};  ///< on which its messages are
+  CallPlan chosen = {};
+  std::optional<BoundPlan> bound = {};  ///< none where what it takes is too much to be kept
+  SpinLock in_use = {};                 ///< for one exchange, which is the only one that uses `bound`
+
+  [[nodiscard]] bool is_for(const Call& call, Phases as, std::uint64_t version, const PrivateComm& on) const {
+    return phases == as && routes == version && comm.get() == &on && signature.equal(call);
+  }
+};
+using CachedCalls = PlanCache<CachedCall, 8>;
+
+constexpr std::int64_t most_plan_bytes = std::int64_t{1} << 22;
+/// Of staging memory. Bindings that take little are kept for several pairs of buffers, the largest for none.
+constexpr std::int64_t little_staging = std::int64_t{1} << 16;
+constexpr std::int64_t most_staging = std::int64_t{1} << 20;
+
+std::size_t bindings_of(const Plan& plan) {
+  const std::int64_t bytes = plan.staging_bytes + plan.shadow_bytes;
+  return bytes <= little_staging ? BoundPlan::most_bindings : bytes <= most_staging ? 1 : 0;
+}
+
+std::uint64_t version_of_routes(Communicator& communicator) {
+  const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
+  return routes ? routes->version() : 0;
+}
 
 /// Ranks that relay partial results know what elements are. A user's operator may have the handle of one before it on
 /// some ranks only.
@@ -113,23 +144,27 @@ DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
   return {.combining = kernels_of(combiners)};
 }
 
-/// That of an earlier call with the same arguments, or a new one, which is kept.
-std::shared_ptr<KeptPlan> find_plan(Communicator& communicator, const PrivateComm& comm, const Call& call,
-                                    Phases phases) {
-  KeptPlans& kept = communicator.attachment<KeptPlans>();
-  const std::shared_ptr<Routes>& routes = plans_of_calls(communicator).routes;
-  const auto key = [&] { return CallKey{call, phases == Phases::one, routes ? routes->version() : 0, &comm}; };
-  if (std::shared_ptr<KeptPlan> known = kept.find(key())) {
+/// That of an earlier call with the same arguments, or a new one, which goes into the cache.
+std::shared_ptr<CachedCall> find_plan(Communicator& communicator, const PrivateComm& comm, const Call& call,
+                                      Phases phases) {
+  CachedCalls& cache = communicator.attachment<CachedCalls>();
+  if (std::shared_ptr<CachedCall> known = cache.find(call, phases, version_of_routes(communicator), comm)) {
     check_buffers(call, communicator.topology());
     return known;
   }
-  CallPlan chosen = choose_plan(communicator, call, phases);
-  auto plan = std::make_shared<KeptPlan>(std::move(chosen.plan), std::move(chosen.strategy),
-                                         device_use(communicator, chosen.combiners), std::move(chosen.elements),
-                                         std::move(chosen.typed), std::move(chosen.combiners));
+  auto made = std::make_shared<CachedCall>();
+  made->chosen = choose_plan(communicator, call, phases);
+  const auto& [plan, strategy, elements, typed, combiners] = made->chosen;
+  if (const std::size_t bindings = bindings_of(*plan); bindings > 0)
+    made->bound.emplace(plan, nullptr, device_use(communicator, combiners), bindings, combiners);
   // Plans of datatypes are for buffers in the host's memory.
-  if (!plan->elements() || !may_have_devices()) kept.keep(key(), communicator.topology(), plan);
-  return plan;
+  if ((elements && may_have_devices()) || metadata_bytes(*plan) > most_plan_bytes) return made;
+  made->signature = CallSignature(call, communicator.topology());
+  made->phases = phases;
+  made->routes = version_of_routes(communicator);
+  made->comm = comm.shared_from_this();
+  cache.add(made);
+  return made;
 }
 
 /// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
@@ -245,17 +280,18 @@ std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Ca
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split))
     return request(*fixed->order(), fixed->start(buffers, helper), fixed->reasons());
   const std::shared_ptr<StartOrder>& order = start_order(communicator);
-  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *order->comm(), call, Phases::split);
+  const std::shared_ptr<CachedCall> cached = find_plan(communicator, *order->comm(), call, Phases::split);
+  const auto& [plan, strategy, elements, typed, combiners] = cached->chosen;
   auto work = std::make_unique<NonblockingExchange>(
       NonblockingParts{.order = order,
                        .buffers = buffers,
-                       .plan = kept->plan(),
-                       .where = laneway::glance_at(buffers, *kept->plan(), device_use(communicator, kept->combiners())),
-                       .elements = kept->elements(),
-                       .typed = kept->typed(),
-                       .combiners = kept->combiners(),
+                       .plan = plan,
+                       .where = laneway::glance_at(buffers, *plan, device_use(communicator, combiners)),
+                       .elements = elements,
+                       .typed = typed,
+                       .combiners = combiners,
                        .helper = helper});
-  return request(*order, std::move(work), Reasons{.strategy = kept->strategy()});
+  return request(*order, std::move(work), Reasons{.strategy = strategy});
 }
 
 void run_blocking(Communicator& communicator, const Call& call) {
@@ -266,11 +302,19 @@ void run_blocking(Communicator& communicator, const Call& call) {
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
     return fixed->start(buffers, Helper::none)->wait();
-  const std::shared_ptr<KeptPlan> kept = find_plan(communicator, *priv, call, Phases::one);
-  P2PTransport transport(priv->get(), PrivateComm::blocking_tag, kept->elements().get());
-  KeptPlan::Claim claim(*kept);
-  if (BoundPlan* const bound = claim.bound()) return run_bound(*bound, buffers, transport);
-  run_once(kept->plan(), buffers, transport, device_use(communicator, kept->combiners()), kept->combiners());
+  const std::shared_ptr<CachedCall> cached = find_plan(communicator, *priv, call, Phases::one);
+  const CallPlan& chosen = cached->chosen;
+  P2PTransport transport(priv->get(), PrivateComm::blocking_tag, chosen.elements.get());
+  std::unique_lock<SpinLock> claim;
+  if (cached->bound) claim = std::unique_lock(cached->in_use, std::try_to_lock);
+  if (claim) return run_bound(*cached->bound, buffers, transport);
+  run_once(chosen.plan, buffers, transport, device_use(communicator, chosen.combiners), chosen.combiners);
+}
+
+std::string strategy_of_blocking(Communicator& communicator, const Call& call) {
+  const std::shared_ptr<CachedCall> cached = communicator.attachment<CachedCalls>().find(
+      call, Phases::one, version_of_routes(communicator), *communicator.private_comm());
+  return cached ? cached->chosen.strategy : "";
 }
 
 void run_agreed(Communicator& communicator, const Call& call) {

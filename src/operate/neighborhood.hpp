@@ -34,6 +34,8 @@ struct CallEvents {
 
 /// Runs the operation once.
 void run_blocking(Communicator& communicator, const Call& call);
+/// That of the plan which run_blocking has for such a call; empty if there is none. Local.
+[[nodiscard]] std::string strategy_of_blocking(Communicator& communicator, const Call& call);
 /// The same as direct messages, of a call that all ranks make together: where the arguments of one are bad, or the two
 /// sides of an edge differ in size, all throw.
 void run_agreed(Communicator& communicator, const Call& call);
