@@ -170,10 +170,6 @@ BufferMemory look_at(const Buffers& buffers, const Plan& plan, const DeviceUse& 
   return with_use(look_at(buffers, extents_of(plan)), buffers, plan, use);
 }
 
-BufferMemory glance_at(const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
-  return with_use(glance_at(buffers, plan), buffers, plan, use);
-}
-
 DeviceSupport device_support(const BufferMemory& buffers) {
   DeviceSupport support{true, "no buffer is on a device"};
   for (const MemoryInfo* memory : {&buffers.send, &buffers.receive})

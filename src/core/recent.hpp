@@ -27,6 +27,7 @@ class Recent {
     return *entries_.insert(entries_.begin(), std::move(entry));
   }
   void clear() { entries_.clear(); }
+  [[nodiscard]] std::size_t most() const { return most_; }
 
  private:
   std::size_t most_;

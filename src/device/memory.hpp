@@ -39,6 +39,12 @@ inline std::atomic<Plugins> plugins{Plugins::unknown};
   return memory_detail::ask(pointer);
 }
 
+/// Whether memory_at can find anything but the host's. The first call loads the plugins.
+[[nodiscard]] inline bool has_plugins() {
+  (void)memory_at(nullptr);
+  return memory_detail::plugins.load(std::memory_order_relaxed) != memory_detail::Plugins::none;
+}
+
 /// What a buffer argument is in, or Error(buffer) that says what is wrong with `what` ("the send buffer"): device
 /// memory that was freed or whose plugin is not loaded (whatever the host cannot read and no plugin knows), or a buffer
 /// that begins in one allocation of a device and does not end there. `begin` and `end` are the first and the byte after

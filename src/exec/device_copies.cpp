@@ -110,9 +110,7 @@ BufferMemory look_at(const Buffers& buffers, const Extents& extents) {
 }
 
 BufferMemory glance_at(const Buffers& buffers, const Plan& plan) {
-  (void)memory_at(nullptr);
-  if (memory_detail::plugins.load(std::memory_order_relaxed) == memory_detail::Plugins::none) return {};
-  return look_at(buffers, extents_of(plan));
+  return has_plugins() ? look_at(buffers, extents_of(plan)) : BufferMemory{};
 }
 
 Device device_of(const BufferMemory& memory) {

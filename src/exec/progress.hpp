@@ -218,7 +218,7 @@ class Exchange {
   [[nodiscard]] bool test() { return activity_.test(&executor_); }
   [[nodiscard]] bool done() { return activity_.done(&executor_); }
   void wait() { activity_.wait(&executor_); }
-  [[nodiscard]] const Executor& executor() const { return executor_; }
+  [[nodiscard]] Executor& executor() { return executor_; }
   /// See Executor: by any thread, at any time.
   void fire(int event) { executor_.fire(event); }
   [[nodiscard]] bool fire_once(int event) { return executor_.fire_once(event); }

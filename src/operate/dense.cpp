@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "arguments/signature.hpp"
 #include "choose/device_support.hpp"
 #include "comm/agreement.hpp"
 #include "comm/decisions.hpp"
@@ -16,7 +17,6 @@
 #include "laneway/base.h"
 #include "mpi/check.hpp"
 #include "operate/dense_fixed.hpp"
-#include "operate/dense_kept.hpp"
 #include "operate/dense_knowledge.hpp"
 #include "operate/dense_looked.hpp"
 #include "operate/dense_mpi.hpp"
@@ -127,18 +127,29 @@ bool is_plain(const Hints& hints, DenseKind kind) {
          (kind != DenseKind::allreduce || device_plugins().empty());
 }
 
-/// Of blocking calls.
-using CachedDense = PlanCache<KeptDense, 16>;
+/// What a blocking call comes to.
+struct CachedCollective {
+  CallSignature signature;
+  DenseDecision decision;
+  std::shared_ptr<const PrivateComm> comm;
+  std::unique_ptr<BoundPlan> bound;       ///< null: MPI's own operation
+  std::shared_ptr<SettledDense> settled;  ///< null: it stays with the decision
+  bool is_plain = false;                  ///< nothing but the decision concerns such calls
 
-/// The plan of a blocking call, which is kept unless ranks must ask each other for sizes.
-std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
-                                         const CollectiveCall& call, const Place& place) {
+  [[nodiscard]] bool is_for(const CollectiveCall& call) const { return signature.equal(call); }
+};
+using CachedCollectives = PlanCache<CachedCollective, 16>;
+
+/// Goes into the cache unless ranks must ask each other for sizes.
+std::shared_ptr<CachedCollective> plan_blocking(Communicator& communicator,
+                                                const std::shared_ptr<const DenseKnowledge>& known,
+                                                const CollectiveCall& call, const Place& place) {
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
-  auto made = std::make_shared<KeptDense>(
-      KeptDense{CallSignature(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
-                communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
+  auto made = std::make_shared<CachedCollective>(
+      CachedCollective{CallSignature(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
+                       communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
   if (made->settled)
     made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
   tell_reasons(made->decision.reasons, place.rank);
@@ -147,7 +158,7 @@ std::shared_ptr<KeptDense> plan_blocking(Communicator& communicator, const std::
   const DenseRule& rule = *made->decision.rule;
   const std::shared_ptr<const Plan> plan = packed(
       plan_dense(*known, rule, *comm, call, looked.blocks(call, place.rank, place.ranks), settings_of(known->hints)));
-  made->bound = std::make_unique<BoundDense>(plan, nullptr, looked.combiners(*plan));
+  made->bound = std::make_unique<BoundPlan>(plan, looked.combiners(*plan), bindings_of_blocking);
   return made;
 }
 
@@ -176,11 +187,11 @@ std::unique_ptr<WindowExchange> make_in_windows(const std::shared_ptr<PrivateCom
 }
 
 /// A window is made for each blocking call: others may have another buffer than last time, which nobody is told.
-int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const KeptDense& made, const CollectiveCall& call,
+int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const CachedCollective& made, const CollectiveCall& call,
                    const Place& place, bool has_to_help) {
   const DenseCall blocks = look_at(call, place.rank, place.ranks, false).blocks(call, place.rank, place.ranks);
   const std::unique_ptr<WindowExchange> exchange =
-      together(*comm, [&] { return make_in_windows(comm, made.decision, call, blocks, made.bound->shared_plan()); });
+      together(*comm, [&] { return make_in_windows(comm, made.decision, call, blocks, made.bound->plan()); });
   if (exchange == nullptr) return place.run_mpi(call, has_to_help);
   (void)exchange->start();
   exchange->wait();
@@ -222,7 +233,7 @@ void note_dense(Communicator& communicator, const char* form, const CollectiveCa
   });
 }
 
-bool may_keep(const KeptDense& made, DenseKind kind) {
+bool may_be_cached(const CachedCollective& made, DenseKind kind) {
   return made.decision.rule == nullptr || !asks_for_sizes(*made.decision.rule, kind);
 }
 
@@ -232,8 +243,8 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   const Place place(comm);
   if (place.is_inter) return place.run_mpi(call, false);
   Communicator* const known_before = Communicator::find(comm);
-  std::shared_ptr<KeptDense> found;
-  if (known_before != nullptr) found = known_before->attachment<CachedDense>().find(call);
+  std::shared_ptr<CachedCollective> found;
+  if (known_before != nullptr) found = known_before->attachment<CachedCollectives>().find(call);
   if (!found || has_odd_buffers(call)) check_alone(place, call);
   Communicator& communicator = known_before != nullptr ? *known_before : Communicator::of(comm);
   if (communicator.partial) return place.run_mpi(call, false);
@@ -250,7 +261,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
     if (!found) {
       found = plan_blocking(communicator, known, call, place);
-      if (may_keep(*found, call.kind)) communicator.attachment<CachedDense>().add(found);
+      if (may_be_cached(*found, call.kind)) communicator.attachment<CachedCollectives>().add(found);
     }
     has_to_help = known->hints.progress == ProgressHint::wait;
   }
@@ -270,7 +281,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     return MPI_SUCCESS;
   }
   if (way == SettledDense::Way::mpi || found->bound == nullptr) return place.run_mpi(call, has_to_help);
-  found->bound->run(buffers_of(call), *found->comm);
+  run_by_plan(*found->bound, buffers_of(call), *found->comm);
   return MPI_SUCCESS;
 }
 

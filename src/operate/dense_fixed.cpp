@@ -15,7 +15,6 @@
 #include "core/error.hpp"
 #include "core/tell.hpp"
 #include "mpi/check.hpp"
-#include "operate/dense_start.hpp"
 
 namespace laneway {
 
@@ -54,13 +53,10 @@ std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKn
   if (decision.rule == nullptr || decision.rule->traits.windows != Windows::none) return made;
   Planned planned = plan_on_node(communicator, comm, known, known.hints,
                                  plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
-  Combiners combiners = looked.combiners(*planned.plan);
-  if (phases == Phases::one)
-    made->bind(std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners)));
-  else
-    made->bind(std::make_shared<StartOrder>(comm.shared_from_this(), tag),
-               std::make_shared<BoundPlan>(std::move(planned.plan), std::move(planned.memory), DeviceUse{},
-                                           BoundPlan::most_bindings, std::move(combiners)));
+  const bool is_split = phases == Phases::split;
+  made->bind(std::make_shared<BoundPlan>(planned.plan, looked.combiners(*planned.plan),
+                                         is_split ? BoundPlan::most_bindings : bindings_of_blocking, planned.memory),
+             is_split ? std::make_shared<StartOrder>(comm.shared_from_this(), tag) : nullptr);
   return made;
 }
 
@@ -85,7 +81,7 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
     return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +
            ", but lnw_fixed_dense_counts=true promised the arguments of the first call";
   };
-  if (!known.hints.check || split_) {
+  if (!known.hints.check || order_) {
     if (what.empty()) return;
     tell(broken_by(comm.rank(), what));
     MPI_Abort(comm.get(), MPI_ERR_ARG);
@@ -107,13 +103,9 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
 
 std::unique_ptr<Request> FixedDense::start(Communicator& communicator, const DenseKnowledge& known,
                                            Buffers buffers) const {
-  return start_by_plan(communicator,
-                       {.order = order_,
-                        .buffers = buffers,
-                        .plan = split_->plan(),
-                        .bound = split_,
-                        .helper = find_helper(known.hints.progress)},
-                       decision_.reasons);
+  return start_by_plan(
+      communicator, {.order = order_, .buffers = buffers, .bound = bound_, .helper = find_helper(known.hints.progress)},
+      decision_.reasons);
 }
 
 /// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.

@@ -4,10 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "operate/dense_kept.hpp"
-#include "operate/dense_looked.hpp"
-#include "operate/nonblocking.hpp"
-#include "operate/request.hpp"
+#include "arguments/signature.hpp"
+#include "operate/dense_start.hpp"
 
 namespace laneway {
 
@@ -22,16 +20,14 @@ class FixedDense {
       : signature_(std::move(signature)), decision_(std::move(decision)) {}
 
   /// Whether later calls run here: by a rule that needs no window.
-  [[nodiscard]] bool runs() const { return bound_ != nullptr || split_ != nullptr; }
+  [[nodiscard]] bool runs() const { return bound_ != nullptr; }
   [[nodiscard]] const DenseDecision& decision() const { return decision_; }
-  /// For blocking calls.
-  void bind(std::unique_ptr<BoundDense> bound) { bound_ = std::move(bound); }
-  void run(Buffers buffers, const PrivateComm& comm) { bound_->run(buffers, comm); }
-  /// For nonblocking ones, whose messages have tags of their own.
-  void bind(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound) {
+  /// `order`: of nonblocking calls, whose messages have tags of their own.
+  void bind(std::shared_ptr<BoundPlan> bound, std::shared_ptr<StartOrder> order) {
+    bound_ = std::move(bound);
     order_ = std::move(order);
-    split_ = std::move(bound);
   }
+  void run(Buffers buffers, const PrivateComm& comm) { run_by_plan(*bound_, buffers, comm); }
   [[nodiscard]] std::unique_ptr<Request> start(Communicator& communicator, const DenseKnowledge& known,
                                                Buffers buffers) const;
 
@@ -42,9 +38,8 @@ class FixedDense {
  private:
   CallSignature signature_;
   DenseDecision decision_;
-  std::unique_ptr<BoundDense> bound_;
-  std::shared_ptr<StartOrder> order_;
-  std::shared_ptr<BoundPlan> split_;
+  std::shared_ptr<BoundPlan> bound_;
+  std::shared_ptr<StartOrder> order_;  // null: they block
 };
 
 /// Whether the hint has a bearing on such calls, which all ranks know. Local.

@@ -14,7 +14,6 @@
 #include "core/simulated.hpp"
 #include "mpi/check.hpp"
 #include "operate/dense_mpi.hpp"
-#include "operate/dense_start.hpp"
 #include "operate/mpi_exchange.hpp"
 #include "passes/pack.hpp"
 
@@ -86,7 +85,7 @@ class DenseTrial {
   /// A rule, or MPI's own operation.
   struct Timed {
     const DenseRule* rule = nullptr;
-    std::unique_ptr<BoundDense> bound = nullptr;  // of one that uses the memory of the node
+    std::unique_ptr<BoundPlan> bound = nullptr;  // of one that uses the memory of the node
     bool fits = true;
   };
 
@@ -106,9 +105,8 @@ class DenseTrial {
       Planned planned = plan_on_node(communicator_, comm_, known_, known_.hints, std::move(plan));
       const std::int64_t staging = planned.plan->staging_bytes + planned.plan->window_bytes;
       timed.fits = kept_ + staging <= known_.hints.staging_limit;
-      Combiners combiners = looked_.combiners(*planned.plan);
-      timed.bound =
-          std::make_unique<BoundDense>(std::move(planned.plan), std::move(planned.memory), std::move(combiners));
+      timed.bound = std::make_unique<BoundPlan>(planned.plan, looked_.combiners(*planned.plan), bindings_of_blocking,
+                                                planned.memory);
     }
     ways_.push_back(std::move(timed));
   }
@@ -128,7 +126,7 @@ class DenseTrial {
   }
 
   void run(const Timed& timed) {
-    if (timed.bound) return timed.bound->run(buffers_of(call_), comm_);
+    if (timed.bound) return run_by_plan(*timed.bound, buffers_of(call_), comm_);
     if (timed.rule != nullptr)
       return start_by_rule(communicator_, known_, *timed.rule, call_, looked_, comm_.rank(), {})->wait();
     run_own();
@@ -269,9 +267,9 @@ std::string SettledDense::text() const {
 
 void SettledDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
   if (call.kind == DenseKind::barrier || !AlikeBuffers::needs_copies(key_.alike, call, rank, ranks))
-    return bound_->run(buffers_of(call), comm);
+    return run_by_plan(*bound_, buffers_of(call), comm);
   AlikeBuffers copies(key_.alike, call, rank, ranks);
-  bound_->run(copies.buffers(), comm);
+  run_by_plan(*bound_, copies.buffers(), comm);
   copies.finish();
 }
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "operate/dense_alike.hpp"
-#include "operate/dense_kept.hpp"
-#include "operate/dense_looked.hpp"
+#include "operate/dense_start.hpp"
 
 namespace laneway {
 
@@ -51,7 +50,7 @@ class SettledDense {
   void run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm);
   /// Of a rank, in the memory that is kept for the next call.
   [[nodiscard]] std::int64_t kept_bytes() const {
-    return bound_ ? bound_->plan().staging_bytes + bound_->plan().window_bytes : 0;
+    return bound_ ? bound_->plan()->staging_bytes + bound_->plan()->window_bytes : 0;
   }
 
  private:
@@ -67,7 +66,7 @@ class SettledDense {
   Way way_ = Way::as_decided;
   const DenseRule* best_ = nullptr;  // of a trial, also where MPI's own was faster
   Reasons reasons_;                  // of the way, after a trial
-  std::unique_ptr<BoundDense> bound_;
+  std::unique_ptr<BoundPlan> bound_;
 };
 
 /// Those of a communicator, the first of them all: what is kept is never given up, which all ranks would have to agree

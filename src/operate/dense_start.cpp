@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "carriers/messages/p2p.hpp"
 #include "operate/dense_plans.hpp"
 #include "operate/dense_through_host.hpp"
 
@@ -27,9 +28,10 @@ std::unique_ptr<Request> make_by_plan(Communicator& communicator, ExchangeParts 
 
 std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingParts parts, Reasons reasons) {
   const std::shared_ptr<PrivateComm> comm = parts.order->comm();
-  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.plan, DeviceUse{});
+  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.bound->plan(), DeviceUse{});
   if (where.on_device().any())
-    parts.images = std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.plan), MemoryKind::host);
+    parts.images =
+        std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.bound->plan()), MemoryKind::host);
   else
     parts.where = where;
   return std::make_unique<Request>(comm, communicator.error_handler(),
@@ -37,15 +39,28 @@ std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingPa
                                    Request::Life::nonblocking);
 }
 
+void run_by_plan(BoundPlan& bound, Buffers buffers, const PrivateComm& comm) {
+  P2PTransport transport(comm.get(), PrivateComm::blocking_tag);
+  const BufferMemory where = laneway::glance_at(buffers, *bound.plan(), DeviceUse{});
+  if (!where.on_device().any()) return bound.run(buffers, where, transport);
+  HostImages images(buffers, where, touched_by(*bound.plan()), MemoryKind::host);
+  images.fetch();
+  images.synchronize();
+  bound.run(images.images(), BufferMemory{}, transport);
+  images.put_back();
+  images.synchronize();
+}
+
 std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known, const DenseRule& rule,
                                        const CollectiveCall& call, const Looked& looked, Rank rank, Reasons reasons) {
-  NonblockingParts parts{.order = start_order(communicator),
-                         .buffers = buffers_of(call),
-                         .plan = packed(make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()),
-                                                        known.layout, settings_of(known.hints))),
-                         .helper = find_helper(known.hints.progress)};
-  parts.combiners = looked.combiners(*parts.plan);
-  return start_by_plan(communicator, std::move(parts), std::move(reasons));
+  const std::shared_ptr<const Plan> plan = packed(
+      make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()), known.layout, settings_of(known.hints)));
+  return start_by_plan(communicator,
+                       {.order = start_order(communicator),
+                        .buffers = buffers_of(call),
+                        .bound = std::make_shared<BoundPlan>(plan, looked.combiners(*plan)),
+                        .helper = find_helper(known.hints.progress)},
+                       std::move(reasons));
 }
 
 }  // namespace laneway

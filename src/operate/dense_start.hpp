@@ -16,6 +16,11 @@ namespace laneway {
 [[nodiscard]] std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingParts parts,
                                                      Reasons reasons);
 
+/// Bindings of a plan of blocking calls.
+inline constexpr std::size_t bindings_of_blocking = 4;
+/// Runs one once. What is on a device goes through HostImages, which each call makes.
+void run_by_plan(BoundPlan& bound, Buffers buffers, const PrivateComm& comm);
+
 /// Starts a nonblocking operation by a rule, with messages alone. The plan is made anew. Local.
 [[nodiscard]] std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known,
                                                      const DenseRule& rule, const CollectiveCall& call,

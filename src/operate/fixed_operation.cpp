@@ -28,23 +28,18 @@ FixedOperation::FixedOperation(Communicator& communicator, const Call& call, Use
   note_decision(communicator, [&] { return "fixed " + text_of_decision(call.kind, agreed, chosen); });
   tell_reasons(chosen.reasons, comm->rank());
   const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
-  if (reduction != nullptr) combiners_ = {reduction->combiner};
-  if (reduction != nullptr)
-    pattern_ = reduction->pattern;
-  else
-    pattern_ = std::move(agreed.pattern);
+  const Combiners combiners = reduction != nullptr ? Combiners{reduction->combiner} : Combiners{};
+  pattern_ = reduction != nullptr ? reduction->pattern : std::move(agreed.pattern);
   if (agreed.hints.check_plan)
     prove_plans(*comm, *chosen.plan, pattern_, chosen.reasons.strategy,
                 reduction != nullptr ? &reduction->how : nullptr);
   signature_ = CallSignature(call, communicator.topology());
-  plan_ = std::move(chosen.plan);
   reasons_ = std::move(chosen.reasons);
   device_use_ = chosen.device_use;
-  device_use_.combining = kernels_of(combiners_);
+  device_use_.combining = kernels_of(combiners);
   order_ = std::make_shared<StartOrder>(comm, agreed.tag);
-  if (!is_direct() || chosen.memory)
-    bound_ =
-        std::make_shared<BoundPlan>(plan_, std::move(chosen.memory), device_use_, BoundPlan::most_bindings, combiners_);
+  const std::size_t bindings = is_direct() && !chosen.memory ? 0 : BoundPlan::most_bindings;
+  bound_ = std::make_shared<BoundPlan>(std::move(chosen.plan), combiners, bindings, std::move(chosen.memory));
 }
 
 void FixedOperation::check(Communicator& communicator, const Call& call) const {
@@ -62,10 +57,8 @@ std::unique_ptr<NonblockingExchange> FixedOperation::start(Buffers buffers, Help
   return std::make_unique<NonblockingExchange>(
       NonblockingParts{.order = order_,
                        .buffers = buffers,
-                       .plan = plan_,
                        .bound = bound_,
-                       .where = bound_ ? BufferMemory{} : glance_at(buffers, *plan_, device_use_),
-                       .combiners = combiners_,
+                       .where = laneway::glance_at(buffers, *bound_->plan(), device_use_),
                        .helper = helper});
 }
 

@@ -45,18 +45,15 @@ class FixedOperation {
   [[nodiscard]] const Reasons& reasons() const { return reasons_; }
   /// Whether each edge is one message.
   [[nodiscard]] bool is_direct() const { return reasons_.strategy == "direct"; }
-  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plan_; }
   [[nodiscard]] const std::shared_ptr<StartOrder>& order() const { return order_; }
 
  private:
   CallSignature signature_;
   RankPattern pattern_;
-  std::shared_ptr<const Plan> plan_;
   Reasons reasons_;
   DeviceUse device_use_;
-  Combiners combiners_;  // of an operation that reduces
   std::shared_ptr<StartOrder> order_;
-  std::shared_ptr<BoundPlan> bound_;  // null if each edge is a message that needs no help
+  std::shared_ptr<BoundPlan> bound_;  // without bindings if each edge is a message that needs no help
 };
 
 /// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.

@@ -32,22 +32,19 @@ namespace {
 
 /// A plan for one exchange, and the name of its strategy.
 struct CallPlan {
-  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<BoundPlan> bound;
   std::string strategy = "direct";
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters
   std::shared_ptr<const TypedPattern> typed = {};  ///< then
-  Combiners combiners = {};                        ///< of an operation that reduces
 };
 
-/// What serves the calls with certain arguments: their plan, and its bindings to the buffers of the last of them.
+/// What serves the calls with certain arguments.
 struct CachedCall {
   CallSignature signature = {};
   Phases phases = Phases::one;
   std::uint64_t routes = 0;                      ///< Routes::version
   std::shared_ptr<const PrivateComm> comm = {};  ///< on which its messages are
   CallPlan chosen = {};
-  std::optional<BoundPlan> bound = {};  ///< none where what it takes is too much to be kept
-  SpinLock in_use = {};                 ///< for one exchange, which is the only one that uses `bound`
 
   [[nodiscard]] bool is_for(const Call& call, Phases as, std::uint64_t version, const PrivateComm& on) const {
     return phases == as && routes == version && comm.get() == &on && signature.equal(call);
@@ -60,9 +57,13 @@ constexpr std::int64_t most_plan_bytes = std::int64_t{1} << 22;
 constexpr std::int64_t little_staging = std::int64_t{1} << 16;
 constexpr std::int64_t most_staging = std::int64_t{1} << 20;
 
-std::size_t bindings_of(const Plan& plan) {
-  const std::int64_t bytes = plan.staging_bytes + plan.shadow_bytes;
-  return bytes <= little_staging ? BoundPlan::most_bindings : bytes <= most_staging ? 1 : 0;
+/// Of nonblocking calls several may be active, so that each has a binding of its own.
+std::shared_ptr<BoundPlan> plan_of_calls(std::shared_ptr<const Plan> plan, Phases phases, Combiners combiners = {}) {
+  const std::int64_t bytes = plan->staging_bytes + plan->shadow_bytes;
+  const std::size_t bindings = phases == Phases::split || bytes > most_staging ? 0
+                               : bytes <= little_staging                       ? BoundPlan::most_bindings
+                                                                               : 1;
+  return std::make_shared<BoundPlan>(std::move(plan), std::move(combiners), bindings);
 }
 
 std::uint64_t version_of_routes(Communicator& communicator) {
@@ -103,18 +104,16 @@ Routes::Routed find_route(Communicator& communicator, Kind kind, const RankPatte
 CallPlan choose_reduction(Communicator& communicator, const Call& call, Phases phases) {
   const Reduction reduction = reduction_of(call, communicator.topology());
   check_self_edges(communicator.rank(), reduction.pattern);
-  CallPlan chosen{.plan = nullptr, .combiners = {reduction.combiner}};
+  const auto plan_of = [&](Plan plan) {
+    return plan_of_calls(std::make_shared<const Plan>(std::move(plan)), phases, {reduction.combiner});
+  };
   if (call.kind == Kind::reduce && !reduction.has_gaps) {
     const Routes::Routed routed =
         find_route(communicator, Kind::alltoall, arrivals_of(reduction.pattern), sent_bytes(call), phases);
-    if (routed.plan) {
-      chosen.plan = std::make_shared<const Plan>(combine_arrivals(*routed.plan, reduction.pattern, reduction.how));
-      chosen.strategy = routed.strategy;
-      return chosen;
-    }
+    if (routed.plan)
+      return {plan_of(combine_arrivals(*routed.plan, reduction.pattern, reduction.how)), std::string(routed.strategy)};
   }
-  chosen.plan = std::make_shared<const Plan>(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how));
-  return chosen;
+  return {plan_of(reduce_in_order(communicator.rank(), reduction.pattern, reduction.how))};
 }
 
 /// What a call that has agreed on nothing may use.
@@ -123,14 +122,14 @@ CallPlan choose_plan(Communicator& communicator, const Call& call, Phases phases
   TypedPattern typed = typed_pattern(call, communicator.topology());
   if (has_equal_edges(call.kind) && plans_of_calls(communicator).routes) {
     const Routes::Routed routed = find_route(communicator, call.kind, describe(typed), sent_bytes(call), phases);
-    if (routed.plan) return {.plan = routed.plan, .strategy = std::string(routed.strategy)};
+    if (routed.plan) return {plan_of_calls(routed.plan, phases), std::string(routed.strategy)};
   }
   if (std::optional<TypedPlan> planned = plan_typed(communicator.rank(), typed, buffers_of(call))) {
-    CallPlan chosen{.plan = std::move(planned->plan), .elements = std::move(planned->elements)};
+    CallPlan chosen{.bound = plan_of_calls(std::move(planned->plan), phases), .elements = std::move(planned->elements)};
     if (chosen.elements) chosen.typed = std::make_shared<const TypedPattern>(std::move(typed));
     return chosen;
   }
-  return {.plan = std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed)))};
+  return {plan_of_calls(std::make_shared<const Plan>(plan_direct(communicator.rank(), describe(typed))), phases)};
 }
 
 constexpr const char* relays_nothing =
@@ -138,10 +137,13 @@ constexpr const char* relays_nothing =
     "for "
     "a thread; lnw_progress=wait lets relays progress in calls of this library";
 
-/// For calls that agree on nothing. `combiners`: of an operation that reduces.
-DeviceUse device_use(Communicator& communicator, const Combiners& combiners) {
-  if (combiners.empty()) return {.gives_addresses = communicator.call_hints().path == MemoryPath::device_aware};
-  return {.combining = kernels_of(combiners)};
+/// The buffers of a call that agrees on nothing.
+BufferMemory memory_of(Communicator& communicator, Buffers buffers, const BoundPlan& bound) {
+  if (!has_plugins()) return {};
+  const Combiners& combiners = bound.combiners();
+  const bool gives_addresses = combiners.empty() && communicator.call_hints().path == MemoryPath::device_aware;
+  return laneway::look_at(buffers, *bound.plan(),
+                          {.gives_addresses = gives_addresses, .combining = kernels_of(combiners)});
 }
 
 /// That of an earlier call with the same arguments, or a new one, which goes into the cache.
@@ -154,41 +156,15 @@ std::shared_ptr<CachedCall> find_plan(Communicator& communicator, const PrivateC
   }
   auto made = std::make_shared<CachedCall>();
   made->chosen = choose_plan(communicator, call, phases);
-  const auto& [plan, strategy, elements, typed, combiners] = made->chosen;
-  if (const std::size_t bindings = bindings_of(*plan); bindings > 0)
-    made->bound.emplace(plan, nullptr, device_use(communicator, combiners), bindings, combiners);
   // Plans of datatypes are for buffers in the host's memory.
-  if ((elements && may_have_devices()) || metadata_bytes(*plan) > most_plan_bytes) return made;
+  if (made->chosen.elements && may_have_devices()) return made;
+  if (metadata_bytes(*made->chosen.bound->plan()) > most_plan_bytes) return made;
   made->signature = CallSignature(call, communicator.topology());
   made->phases = phases;
   made->routes = version_of_routes(communicator);
   made->comm = comm.shared_from_this();
   cache.add(made);
   return made;
-}
-
-/// On a binding that is kept, so that nothing is allocated where the buffers are those of an earlier call.
-void run_bound(BoundPlan& bound, Buffers buffers, P2PTransport& transport) {
-  try {
-    Executor& executor = bound.bind(buffers, transport);
-    Activity activity;
-    if (!executor.independent()) activity.list(executor, Progress::in_calls);
-    executor.start();
-    activity.begin();
-    activity.wait(&executor);
-  } catch (...) {
-    bound.forget();
-    throw;
-  }
-}
-
-void run_once(const std::shared_ptr<const Plan>& plan, Buffers buffers, P2PTransport& transport, const DeviceUse& use,
-              const Combiners& combiners) {
-  const BufferMemory where = laneway::glance_at(buffers, *plan, use);
-  Exchange exchange(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
-                    nullptr, combiners);
-  exchange.start();
-  exchange.wait();
 }
 
 /// Whether a call that has no buffers yet is bound all the same, since it touches none.
@@ -281,16 +257,14 @@ std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Ca
     return request(*fixed->order(), fixed->start(buffers, helper), fixed->reasons());
   const std::shared_ptr<StartOrder>& order = start_order(communicator);
   const std::shared_ptr<CachedCall> cached = find_plan(communicator, *order->comm(), call, Phases::split);
-  const auto& [plan, strategy, elements, typed, combiners] = cached->chosen;
-  auto work = std::make_unique<NonblockingExchange>(
-      NonblockingParts{.order = order,
-                       .buffers = buffers,
-                       .plan = plan,
-                       .where = laneway::glance_at(buffers, *plan, device_use(communicator, combiners)),
-                       .elements = elements,
-                       .typed = typed,
-                       .combiners = combiners,
-                       .helper = helper});
+  const auto& [bound, strategy, elements, typed] = cached->chosen;
+  auto work = std::make_unique<NonblockingExchange>(NonblockingParts{.order = order,
+                                                                     .buffers = buffers,
+                                                                     .bound = bound,
+                                                                     .where = memory_of(communicator, buffers, *bound),
+                                                                     .elements = elements,
+                                                                     .typed = typed,
+                                                                     .helper = helper});
   return request(*order, std::move(work), Reasons{.strategy = strategy});
 }
 
@@ -305,10 +279,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
   const std::shared_ptr<CachedCall> cached = find_plan(communicator, *priv, call, Phases::one);
   const CallPlan& chosen = cached->chosen;
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, chosen.elements.get());
-  std::unique_lock<SpinLock> claim;
-  if (cached->bound) claim = std::unique_lock(cached->in_use, std::try_to_lock);
-  if (claim) return run_bound(*cached->bound, buffers, transport);
-  run_once(chosen.plan, buffers, transport, device_use(communicator, chosen.combiners), chosen.combiners);
+  chosen.bound->run(buffers, memory_of(communicator, buffers, *chosen.bound), transport);
 }
 
 std::string strategy_of_blocking(Communicator& communicator, const Call& call) {
@@ -336,9 +307,9 @@ void run_agreed(Communicator& communicator, const Call& call) {
     check_edges(*priv, pattern);
     throw Error(ErrorKind::topology, "the two sides of some edge differ in size");
   }
-  const auto plan = std::make_shared<const Plan>(plan_direct(priv->rank(), pattern));
+  BoundPlan once(std::make_shared<const Plan>(plan_direct(priv->rank(), pattern)));
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag);
-  run_once(plan, buffers_of(call), transport, device_use(communicator, {}), {});
+  once.run(buffers_of(call), memory_of(communicator, buffers_of(call), once), transport);
 }
 
 }  // namespace laneway

@@ -20,28 +20,14 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
   return order;
 }
 
-Executor& BoundPlan::bind(Buffers buffers, Transport& transport) {
-  Binding* const known = bindings_.find([&](const Binding& binding) { return binding.buffers == buffers; });
-  const BufferMemory where = glance_at(buffers, *plan(), device_use_);
-  const bool usable = known != nullptr && !known->executor->uses_device() && !where.on_device().any();
-  Binding& binding = known != nullptr ? *known : bindings_.add({});
-  if (!usable) {
-    binding.executor.reset();
-    binding.executor =
-        std::make_unique<Executor>(plans_.on(where.behind_host()), buffers, where, transport, memory_, combiners_);
-    binding.buffers = buffers;
-  }
-  return *binding.executor;
-}
-
 NonblockingExchange::NonblockingExchange(NonblockingParts parts)
     : parts_(std::move(parts)), ticket_(parts_.order->take_ticket()) {
   if (parts_.images) {
     parts_.buffers = parts_.images->images();
     parts_.images->fetch();
-  } else {
-    parts_.plan = PlansByBuffers(std::move(parts_.plan)).on(parts_.where.behind_host());
   }
+  const BoundPlan& bound = *parts_.bound;
+  plan_ = bound.has_bindings() ? bound.plan() : PlansByBuffers(bound.plan()).on(parts_.where.behind_host());
   begin();
 }
 
@@ -62,23 +48,24 @@ void NonblockingExchange::begin() {
 }
 
 void NonblockingExchange::run() {
-  const auto& [order, buffers, plan, bound, where, images, elements, typed, combiners, helper] = parts_;
+  const auto& [order, buffers, bound, where, images, elements, typed, helper] = parts_;
+  const bool has_bindings = bound->has_bindings();
   try {
     P2PTransport transport(order->comm()->get(), order->tag(), elements.get());
-    executor_ =
-        bound ? &bound->bind(buffers, transport) : &own_.emplace(plan, buffers, where, transport, nullptr, combiners);
+    executor_ = has_bindings ? &bound->bind(buffers, where, transport).executor()
+                             : &own_.emplace(plan_, buffers, where, transport, nullptr, bound->combiners());
     executor_->start();
   } catch (...) {
-    if (bound) bound->forget();
+    if (has_bindings) bound->forget();
     order->end_turn();
     throw;
   }
-  holds_turn_ = bound || !executor_->starts_all_messages();
+  holds_turn_ = has_bindings || !executor_->starts_all_messages();
   if (!holds_turn_) order->end_turn();
 }
 
 const Plan& NonblockingExchange::plan() const {
-  if (!parts_.typed) return *parts_.plan;
+  if (!parts_.typed) return *plan_;
   if (!plan_as_bytes_)
     plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(parts_.order->comm()->rank(), describe(*parts_.typed)));
   return *plan_as_bytes_;
@@ -98,7 +85,7 @@ bool NonblockingExchange::progress() {
   try {
     complete = executor_->progress();
   } catch (...) {
-    if (parts_.bound) parts_.bound->forget();
+    if (parts_.bound->has_bindings()) parts_.bound->forget();
     end_turn();
     throw;
   }

@@ -12,11 +12,10 @@
 #include "choose/device_support.hpp"
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
-#include "core/recent.hpp"
 #include "exec/progress.hpp"
+#include "operate/bound_plan.hpp"
 #include "operate/host_images.hpp"
 #include "operate/work.hpp"
-#include "passes/through_host.hpp"
 
 namespace laneway {
 
@@ -52,49 +51,14 @@ class StartOrder {
   return combiners.front()->on_device();
 }
 
-/// A plan that is bound to many buffers, one after another. Bindings are kept, since programs come back to the same
-/// buffers; they are addresses only, so it does not matter what becomes of these. One exchange at a time.
-class BoundPlan {
- public:
-  static constexpr std::size_t most_bindings = 8;
-
-  /// Keeps `bindings` of them, at least 1. `combiners`: of a plan that combines.
-  BoundPlan(std::shared_ptr<const Plan> plan, std::shared_ptr<NodeMemory> memory, const DeviceUse& device_use,
-            std::size_t bindings = most_bindings, Combiners combiners = {})
-      : plans_(std::move(plan)),
-        memory_(std::move(memory)),
-        device_use_(device_use),
-        combiners_(std::move(combiners)),
-        bindings_(bindings) {}
-
-  [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_.plan(); }
-  /// Valid until the next call.
-  [[nodiscard]] Executor& bind(Buffers buffers, Transport& transport);
-  /// After a failure.
-  void forget() { bindings_.clear(); }
-
- private:
-  struct Binding {
-    Buffers buffers;
-    std::unique_ptr<Executor> executor;
-  };
-  PlansByBuffers plans_;
-  std::shared_ptr<NodeMemory> memory_;
-  DeviceUse device_use_;
-  Combiners combiners_;
-  Recent<Binding> bindings_;
-};
-
 struct NonblockingParts {
   std::shared_ptr<StartOrder> order;
   Buffers buffers;
-  std::shared_ptr<const Plan> plan;                ///< for buffers in the host's memory
-  std::shared_ptr<BoundPlan> bound = {};           ///< the same, whose exchanges come one after another; or null
-  BufferMemory where = {};                         ///< the buffers, of a plan that is not bound
+  std::shared_ptr<BoundPlan> bound;                ///< exchanges come one after another if it has bindings
+  BufferMemory where = {};                         ///< the buffers, or their images
   std::unique_ptr<HostImages> images = {};         ///< of buffers on devices, on which it runs instead; or null
   std::shared_ptr<MessageElements> elements = {};  ///< of a plan of datatypes; or null
   std::shared_ptr<const TypedPattern> typed = {};  ///< then: as what the plan is shown
-  Combiners combiners = {};
   Helper helper = Helper::none;
 };
 
@@ -119,6 +83,7 @@ class NonblockingExchange final : public Progressive, public Work {
   }
 
   NonblockingParts parts_;
+  std::shared_ptr<const Plan> plan_;
   std::int64_t ticket_;
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // once asked for
   std::optional<Executor> own_;
