@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <type_traits>
 
 #include "mpi/check.hpp"
 
@@ -137,12 +138,16 @@ bool CallSignature::equal(const CollectiveCall& call) const {
          commutes_ == commutes(call.op);
 }
 
-std::string CallSignature::difference(const CollectiveCall& call) const {
-  if (is_in_place(call) != in_place_) return in_place_ ? "it is no longer in place" : "it is in place";
-  const DenseRow& row = row_of(call.kind);
+template <class AnyCall>
+std::string CallSignature::difference(const AnyCall& call) const {
+  if constexpr (std::is_same_v<AnyCall, CollectiveCall>)
+    if (is_in_place(call) != in_place_) return in_place_ ? "it is no longer in place" : "it is in place";
+  const auto& row = row_of(call.kind);
   std::string what = send_.difference(call.send, row.send);
   if (what.empty()) what = receive_.difference(call.receive, row.receive);
   return what.empty() && !equal(call) ? "op is another operator" : what;
 }
+template std::string CallSignature::difference(const Call& call) const;
+template std::string CallSignature::difference(const CollectiveCall& call) const;
 
 }  // namespace laneway

@@ -31,7 +31,8 @@ class CallSignature {
   [[nodiscard]] bool equal(const Call& call) const;
   [[nodiscard]] bool equal(const CollectiveCall& call) const;
   /// What has changed, for people: "recvcounts[3] is 7 instead of 5"; empty if nothing has.
-  [[nodiscard]] std::string difference(const CollectiveCall& call) const;
+  template <class AnyCall>
+  [[nodiscard]] std::string difference(const AnyCall& call) const;
 
  private:
   struct Type {

@@ -24,9 +24,9 @@ class CallsOfKind {
         [&] { return has_good_arguments(call, adopted.topology()); }, [&] { return adopted.private_comm(); },
         [&](bool is_tried) {
           const FixedOperation& made = fixed_operation(adopted, key, call, is_tried ? Use::trial : Use::calls);
-          note_plan(calls_.row(), made.reasons());
+          note_plan(calls_.row(), made.reasons);
           if (made.is_direct()) return PlanMade{nothing_relayed};
-          return PlanMade{nullptr, static_cast<std::uint64_t>(made.order()->tag())};
+          return PlanMade{nullptr, static_cast<std::uint64_t>(made.order->tag())};
         });
   }
 

@@ -253,9 +253,9 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
     const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
     if (known->hints.check)
       compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
-    if (FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::one);
-        fixed != nullptr && fixed->runs()) {
-      fixed->run(buffers_of(call), *communicator.private_comm());
+    if (const FixedOperation* const fixed = fixed_dense(communicator, *known, call, Phases::one);
+        fixed != nullptr && fixed->bound) {
+      run_by_plan(*fixed->bound, buffers_of(call), *communicator.private_comm());
       return MPI_SUCCESS;
     }
     if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
@@ -329,8 +329,10 @@ std::unique_ptr<Request> start_fixed(MPI_Comm comm, const CollectiveCall& call) 
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return nullptr;
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
-  const FixedDense* const fixed = fixed_dense(communicator, *known, call, Phases::split);
-  return fixed != nullptr && fixed->runs() ? fixed->start(communicator, *known, buffers_of(call)) : nullptr;
+  const FixedOperation* const fixed = fixed_dense(communicator, *known, call, Phases::split);
+  if (fixed == nullptr || !fixed->bound) return nullptr;
+  return start_by_plan(communicator, fixed->parts(buffers_of(call), find_helper(known->hints.progress)),
+                       fixed->reasons);
 }
 
 /// What has been learnt in calls that block; null: nothing yet.

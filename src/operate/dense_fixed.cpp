@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +12,6 @@
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
 #include "core/error.hpp"
-#include "core/tell.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {
@@ -24,7 +22,7 @@ namespace {
 using PromisedKey = std::tuple<DenseKind, int, MPI_Op, MPI_Datatype, Phases>;
 
 struct FixedDenseCalls final : Attachment {
-  std::map<PromisedKey, std::unique_ptr<FixedDense>> of;
+  std::map<PromisedKey, std::unique_ptr<FixedOperation>> of;
   std::optional<bool> promises;  // of the communicator's own hints
   void on(Change) override { of.clear(); }
 };
@@ -36,8 +34,8 @@ PromisedKey key_of_promise(const CollectiveCall& call, Phases phases) {
 }
 
 /// Collective.
-std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKnowledge& known,
-                                       const CollectiveCall& call, PrivateComm& comm, Phases phases) {
+std::unique_ptr<FixedOperation> make_promised(Communicator& communicator, const DenseKnowledge& known,
+                                              const CollectiveCall& call, PrivateComm& comm, Phases phases) {
   const int tag = phases == Phases::split ? comm.take_tags() : 0;
   const Rank ranks = comm.size();
   const Looked looked = look_at(call, comm.rank(), ranks, known.hints.order == ReductionOrder::canonical);
@@ -46,17 +44,17 @@ std::unique_ptr<FixedDense> make_fixed(Communicator& communicator, const DenseKn
   DenseAsk ask = looked.ask(call, ranks, phases, mean);
   ask.in_memory = true;
   ask.knows_mean = true;
+  const DenseDecision decision = decide(known, known.hints, ask);
   auto made =
-      std::make_unique<FixedDense>(CallSignature(call, comm.rank(), ranks, true), decide(known, known.hints, ask));
-  const DenseDecision& decision = made->decision();
+      std::make_unique<FixedOperation>(FixedOperation{CallSignature(call, comm.rank(), ranks, true), decision.reasons});
   tell_reasons(decision.reasons, comm.rank());
   if (decision.rule == nullptr || decision.rule->traits.windows != Windows::none) return made;
   Planned planned = plan_on_node(communicator, comm, known, known.hints,
                                  plan_dense(known, *decision.rule, comm, call, blocks, settings_of(known.hints)));
   const bool is_split = phases == Phases::split;
-  made->bind(std::make_shared<BoundPlan>(planned.plan, looked.combiners(*planned.plan),
-                                         is_split ? BoundPlan::most_bindings : bindings_of_blocking, planned.memory),
-             is_split ? std::make_shared<StartOrder>(comm.shared_from_this(), tag) : nullptr);
+  made->bound = std::make_shared<BoundPlan>(planned.plan, looked.combiners(*planned.plan),
+                                            is_split ? BoundPlan::most_bindings : bindings_of_blocking, planned.memory);
+  if (is_split) made->order = std::make_shared<StartOrder>(comm.shared_from_this(), tag);
   return made;
 }
 
@@ -69,23 +67,19 @@ Change text_of_change(const std::string& text) {
   return change;
 }
 
-}  // namespace
-
-void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& known, const PrivateComm& comm) const {
+void keep_promise(const FixedOperation& fixed, const CollectiveCall& call, const DenseKnowledge& known,
+                  const PrivateComm& comm) {
   std::string what;
-  if (!signature_.equal(call)) {
+  if (!fixed.signature.equal(call)) {
     (void)check_collective(call, comm.rank(), comm.size());
-    what = signature_.difference(call);
+    what = fixed.signature.difference(call);
   }
   const auto broken_by = [&](Rank rank, const std::string& how) {
-    return "rank " + std::to_string(rank) + ": " + name(call.kind) + ": " + how +
-           ", but lnw_fixed_dense_counts=true promised the arguments of the first call";
+    return text_of_broken("lnw_fixed_dense_counts", rank, name(call.kind), how);
   };
-  if (!known.hints.check || order_) {
+  if (!known.hints.check || fixed.order) {
     if (what.empty()) return;
-    tell(broken_by(comm.rank(), what));
-    MPI_Abort(comm.get(), MPI_ERR_ARG);
-    std::abort();
+    end_job(broken_by(comm.rank(), what), comm.get());
   }
   const Change mine = text_of_change(what);
   std::vector<Change> all(static_cast<std::size_t>(comm.size()));
@@ -101,12 +95,7 @@ void FixedDense::keep_promise(const CollectiveCall& call, const DenseKnowledge& 
   }
 }
 
-std::unique_ptr<Request> FixedDense::start(Communicator& communicator, const DenseKnowledge& known,
-                                           Buffers buffers) const {
-  return start_by_plan(
-      communicator, {.order = order_, .buffers = buffers, .bound = bound_, .helper = find_helper(known.hints.progress)},
-      decision_.reasons);
-}
+}  // namespace
 
 /// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.
 bool may_be_promised(const CollectiveCall& call) {
@@ -121,16 +110,16 @@ bool promises_counts(Communicator& communicator) {
   return *promises;
 }
 
-FixedDense* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call,
-                        Phases phases) {
+const FixedOperation* fixed_dense(Communicator& communicator, const DenseKnowledge& known, const CollectiveCall& call,
+                                  Phases phases) {
   if (!known.hints.fixed_dense_counts || !may_be_promised(call)) return nullptr;
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  std::unique_ptr<FixedDense>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call, phases)];
+  std::unique_ptr<FixedOperation>& found = communicator.attachment<FixedDenseCalls>().of[key_of_promise(call, phases)];
   // Where a rank's arguments are bad the others find nothing either, and all try again in the next call.
   if (!found)
-    found = together(*comm, [&] { return make_fixed(communicator, known, call, *comm, phases); });
+    found = together(*comm, [&] { return make_promised(communicator, known, call, *comm, phases); });
   else
-    found->keep_promise(call, known, *comm);
+    keep_promise(*found, call, known, *comm);
   return found.get();
 }
 

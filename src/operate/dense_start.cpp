@@ -28,12 +28,11 @@ std::unique_ptr<Request> make_by_plan(Communicator& communicator, ExchangeParts 
 
 std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingParts parts, Reasons reasons) {
   const std::shared_ptr<PrivateComm> comm = parts.order->comm();
-  const BufferMemory where = laneway::glance_at(parts.buffers, *parts.bound->plan(), DeviceUse{});
-  if (where.on_device().any())
+  if (const BufferMemory where = parts.where; where.on_device().any()) {
+    parts.where = {};
     parts.images =
         std::make_unique<HostImages>(parts.buffers, where, touched_by(*parts.bound->plan()), MemoryKind::host);
-  else
-    parts.where = where;
+  }
   return std::make_unique<Request>(comm, communicator.error_handler(),
                                    std::make_unique<NonblockingExchange>(std::move(parts)), std::move(reasons),
                                    Request::Life::nonblocking);
@@ -55,10 +54,12 @@ std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKn
                                        const CollectiveCall& call, const Looked& looked, Rank rank, Reasons reasons) {
   const std::shared_ptr<const Plan> plan = packed(
       make_dense_plan(rule, looked.blocks(call, rank, known.layout.ranks()), known.layout, settings_of(known.hints)));
+  const Buffers buffers = buffers_of(call);
   return start_by_plan(communicator,
                        {.order = start_order(communicator),
-                        .buffers = buffers_of(call),
+                        .buffers = buffers,
                         .bound = std::make_shared<BoundPlan>(plan, looked.combiners(*plan)),
+                        .where = laneway::glance_at(buffers, *plan, DeviceUse{}),
                         .helper = find_helper(known.hints.progress)},
                        std::move(reasons));
 }

@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "arguments/datatype.hpp"
 #include "arguments/operations.hpp"
@@ -28,36 +30,36 @@ struct FixedKey {
   return {call.kind, bytes, call.op, base_type(call.send.type)};
 }
 
-/// An operation whose edges differ in size, on a communicator with the hint lnw_fixed_counts: the plan of one call
-/// serves all later ones with datatypes of the same sizes, from and to any buffers.
-class FixedOperation {
- public:
-  /// Collective: agrees and plans as persistent operations do, for buffers in the kinds of memory that those of the
-  /// first call are in. If the arguments of any rank are bad, all ranks throw.
-  FixedOperation(Communicator& communicator, const Call& call, Use use, Phases phases);
+/// An operation of which a hint of the communicator promises that all calls have the arguments of the first one, but
+/// for the buffers: the plan of that call serves all later ones, which ask nobody for anything. All ranks have it or
+/// none.
+struct FixedOperation {
+  CallSignature signature;
+  Reasons reasons;
+  DeviceUse device_use = {};
+  RankPattern pattern = {};                ///< of a neighborhood, where other datatypes may stand for the same
+  std::shared_ptr<StartOrder> order = {};  ///< of the calls, in which exchanges start; null: each is complete before
+  std::shared_ptr<BoundPlan> bound = {};   ///< null: no plan serves them
 
-  /// Ends the job if this call's arguments differ from those of the first: peers could only wait for ever.
-  void check(Communicator& communicator, const Call& call) const;
-
-  /// Exchanges start in the order of the calls.
-  [[nodiscard]] std::unique_ptr<NonblockingExchange> start(Buffers buffers, Helper helper) const;
-
-  [[nodiscard]] const Reasons& reasons() const { return reasons_; }
   /// Whether each edge is one message.
-  [[nodiscard]] bool is_direct() const { return reasons_.strategy == "direct"; }
-  [[nodiscard]] const std::shared_ptr<StartOrder>& order() const { return order_; }
-
- private:
-  CallSignature signature_;
-  RankPattern pattern_;
-  Reasons reasons_;
-  DeviceUse device_use_;
-  std::shared_ptr<StartOrder> order_;
-  std::shared_ptr<BoundPlan> bound_;  // without bindings if each edge is a message that needs no help
+  [[nodiscard]] bool is_direct() const { return reasons.strategy == "direct"; }
+  /// Of the exchange of a call.
+  [[nodiscard]] NonblockingParts parts(Buffers buffers, Helper helper) const;
 };
 
-/// That of a call, made in the first one. Blocking and nonblocking ones have the same if both may relay.
+/// What an error says where a rank breaks the promise of `hint`, by what CallSignature::difference says.
+[[nodiscard]] std::string text_of_broken(const char* hint, Rank rank, std::string_view call,
+                                         const std::string& difference);
+/// Says so and ends the job: peers could only wait for ever.
+[[noreturn]] void end_job(const std::string& broken, MPI_Comm comm);
+
+/// That of a neighborhood operation under lnw_fixed_counts, whose edges may differ in size. Made in the first call with
+/// datatypes of such sizes, which is collective: it agrees and plans as persistent operations do, for buffers in the
+/// kinds of memory that its own are in. If the arguments of any rank are bad, all ranks throw. Blocking and nonblocking
+/// calls have the same if both may relay.
 [[nodiscard]] FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call,
                                               Use use = Use::calls, Phases phases = Phases::one);
+/// Ends the job if the arguments of a later call differ from those of the first.
+void keep_promise(const FixedOperation& fixed, Communicator& communicator, const Call& call);
 
 }  // namespace laneway

@@ -84,7 +84,7 @@ FixedOperation* find_fixed(Communicator& communicator, const Call& call, Phases 
   if (has_equal_edges(call.kind)) return nullptr;
   FixedOperation& found = fixed_operation(communicator, key, call, Use::calls, phases);
   check_buffers(call, communicator.topology());
-  found.check(communicator, call);
+  keep_promise(found, communicator, call);
   return &found;
 }
 
@@ -254,7 +254,7 @@ std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Ca
                                      Request::Life::nonblocking);
   };
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::split))
-    return request(*fixed->order(), fixed->start(buffers, helper), fixed->reasons());
+    return request(*fixed->order, std::make_unique<NonblockingExchange>(fixed->parts(buffers, helper)), fixed->reasons);
   const std::shared_ptr<StartOrder>& order = start_order(communicator);
   const std::shared_ptr<CachedCall> cached = find_plan(communicator, *order->comm(), call, Phases::split);
   const auto& [bound, strategy, elements, typed] = cached->chosen;
@@ -275,7 +275,7 @@ void run_blocking(Communicator& communicator, const Call& call) {
     check_call(call, communicator.topology());
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   if (const FixedOperation* const fixed = find_fixed(communicator, call, Phases::one))
-    return fixed->start(buffers, Helper::none)->wait();
+    return NonblockingExchange(fixed->parts(buffers, Helper::none)).wait();
   const std::shared_ptr<CachedCall> cached = find_plan(communicator, *priv, call, Phases::one);
   const CallPlan& chosen = cached->chosen;
   P2PTransport transport(priv->get(), PrivateComm::blocking_tag, chosen.elements.get());
