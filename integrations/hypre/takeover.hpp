@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/trial.hpp"
+#include "core/autotuner.hpp"
 
 namespace laneway::hypre {
 
@@ -151,7 +151,7 @@ class Takeover::SolverTrial {
   bool ready_ = true;
   bool uses_plans_ = true;
   bool lost_ = false;
-  Trial trial_;  // by hypre, with plans
+  Autotuner trial_;  // by hypre, with plans
   double start_ = 0;
   std::vector<std::weak_ptr<Plan>> plans_;
 };

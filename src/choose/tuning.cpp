@@ -13,9 +13,9 @@
 #include "comm/background.hpp"
 #include "comm/discovery.hpp"
 #include "comm/mailbox.hpp"
+#include "core/autotuner.hpp"
 #include "core/mix.hpp"
 #include "core/simulated.hpp"
-#include "core/trial.hpp"
 #include "exec/progress.hpp"
 #include "model/tuning_file.hpp"
 #include "mpi/check.hpp"
@@ -181,7 +181,7 @@ Found try_plans(const PrivateComm& comm, const Agreed& agreed, const std::vector
   TrialRules rules = trial_of_plans;
   rules.samples = std::clamp(static_cast<std::int64_t>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges,
                              trial_of_plans.samples);
-  Trial trial(rules, plans.size());
+  Autotuner trial(rules, plans.size());
   std::vector<double> times(plans.size() * static_cast<std::size_t>(rules.samples));
   for (std::size_t n = 0; n < times.size(); ++n)
     times[n] = seconds_of(*exchanges[trial.way_of(static_cast<std::int64_t>(n))], comm);

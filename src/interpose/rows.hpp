@@ -15,8 +15,8 @@
 #include "arguments/call.hpp"
 #include "choose/reasons.hpp"
 #include "comm/communicator.hpp"
+#include "core/autotuner.hpp"
 #include "core/mix.hpp"
-#include "core/trial.hpp"
 
 namespace laneway::interpose {
 
@@ -27,7 +27,7 @@ enum Way : std::size_t { mpi, plan };
 struct Samples {
   explicit Samples(const TrialRules& rules, std::uint64_t seed) : trial(rules, 2, seed) {}
 
-  Trial trial;
+  Autotuner trial;
   const void* timed = nullptr;  ///< who made the call whose time is being taken
   double began = 0;
 };

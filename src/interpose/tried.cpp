@@ -35,13 +35,12 @@ TriedCalls::TriedCalls(bool open, std::int64_t after, std::shared_ptr<Row> row)
 
 void TriedCalls::begin(const PlanMade& made) {
   against_ = made.against;
-  if (against_ != nullptr || trial_calls_ == 0) return;
-  is_tried_ = true;
-  row_->samples.emplace(rules_of(trial_calls_), made.seed);
+  state_ = against_ != nullptr || trial_calls_ == 0 ? State::decided : State::tried;
+  if (state_ == State::tried) row_->samples.emplace(rules_of(trial_calls_), made.seed);
 }
 
 const char* TriedCalls::way() {
-  if (is_tried_) return row_->samples->trial.way() == Way::plan ? nullptr : compared;
+  if (state_ == State::tried) return row_->samples->trial.way() == Way::plan ? nullptr : compared;
   if (against_ != nullptr || !sampling_) return against_;
   return sampling_->next(*row_->samples) == Way::plan ? nullptr : kept_alive_by_samples;
 }
@@ -54,11 +53,11 @@ void TriedCalls::take_time(const PrivateComm& comm) {
 }
 
 void TriedCalls::compare(const PrivateComm& comm) {
-  Trial& trial = row_->samples->trial;
+  Autotuner& trial = row_->samples->trial;
   const std::vector<double> all = reduce_progressing(trial.typical(), MPI_DOUBLE, MPI_SUM, comm);
   const std::optional<std::size_t> best = trial.decide(all);
   if (!best) return;
-  is_tried_ = false;
+  state_ = State::decided;
   if (*best == Way::mpi)
     against_ = slower;
   else if (report_wanted().form != ReportForm::none)

@@ -36,12 +36,9 @@ class TriedCalls {
       if (is_good()) --after_;
       return too_early;
     }
-    if (!planned_) {
-      begin(make(trial_calls_ > 0));
-      planned_ = true;
-    }
-    if ((is_tried_ || sampling_) && !is_good()) return nullptr;
-    if (is_tried_) take_time(*comm());
+    if (state_ == State::first) begin(make(trial_calls_ > 0));
+    if ((state_ == State::tried || sampling_) && !is_good()) return nullptr;
+    if (state_ == State::tried) take_time(*comm());
     return way();
   }
 
@@ -53,6 +50,8 @@ class TriedCalls {
       "among the first of their kind, for which nothing is planned (LANEWAY_PRELOAD_AFTER)";
 
  private:
+  enum class State : std::uint8_t { first, tried, decided };
+
   void begin(const PlanMade& made);
   /// From the call before to this one: work for others, or on a core that ranks share, costs time outside the
   /// operation, too.
@@ -64,8 +63,7 @@ class TriedCalls {
   std::shared_ptr<Row> row_;
   std::int64_t after_ = 0;
   std::int64_t trial_calls_ = 0;
-  bool planned_ = false;
-  bool is_tried_ = false;
+  State state_ = State::first;
   std::optional<double> begin_;  // of the call before
   std::optional<Sampling> sampling_;
   const char* against_ = nullptr;

@@ -132,9 +132,9 @@ struct CachedCollective {
   CallSignature signature;
   DenseDecision decision;
   std::shared_ptr<const PrivateComm> comm;
-  std::unique_ptr<BoundPlan> bound;       ///< null: MPI's own operation
-  std::shared_ptr<SettledDense> settled;  ///< null: it stays with the decision
-  bool is_plain = false;                  ///< nothing but the decision concerns such calls
+  std::unique_ptr<BoundPlan> bound;   ///< null: MPI's own operation
+  std::shared_ptr<TunedDense> tuned;  ///< null: it stays with the decision
+  bool is_plain = false;              ///< nothing but the decision concerns such calls
 
   [[nodiscard]] bool is_for(const CollectiveCall& call) const { return signature.equal(call); }
 };
@@ -149,9 +149,8 @@ std::shared_ptr<CachedCollective> plan_blocking(Communicator& communicator,
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
   auto made = std::make_shared<CachedCollective>(
       CachedCollective{CallSignature(call, place.rank, place.ranks), std::move(decision), comm, nullptr,
-                       communicator.attachment<SettledDenseCalls>().find(CallForm::blocking, call, looked, known)});
-  if (made->settled)
-    made->settled->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
+                       communicator.attachment<DenseAutotuner>().find(CallForm::blocking, call, looked, known)});
+  if (made->tuned) made->tuned->decided(made->decision.rule, looked.is_of_one_rule(call) || is_hinted(*known, call));
   tell_reasons(made->decision.reasons, place.rank);
   made->is_plain = is_plain(known->hints, call.kind);
   if (made->decision.rule == nullptr) return made;
@@ -225,10 +224,10 @@ void check_alone(const Place& place, const CollectiveCall& call) {
 
 /// What all ranks know before a call runs: the rule, how often such calls have come, and whether some are tried now.
 void note_dense(Communicator& communicator, const char* form, const CollectiveCall& call, const DenseDecision& decision,
-                const SettledDenseCalls& calls, const SettledDense* settled) {
+                const DenseAutotuner& calls, const TunedDense* tuned) {
   note_decision(communicator, [&] {
     std::string text = std::string(form) + name(call.kind) + ": " + decision.reasons.strategy;
-    if (settled != nullptr) text += ", " + settled->text();
+    if (tuned != nullptr) text += ", " + tuned->text();
     return text + (calls.are_due() ? ", trials are due" : "");
   });
 }
@@ -267,20 +266,20 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   }
   if (is_in_windows(found->decision))
     return run_in_windows(communicator.private_comm(), *found, call, place, has_to_help);
-  SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
-  SettledDense* const settled = found->settled.get();
-  if (settled != nullptr) calls.count(*settled, 1);
+  DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
+  TunedDense* const tuned = found->tuned.get();
+  if (tuned != nullptr) calls.count(*tuned, 1);
   if (!found->is_plain) {
-    note_dense(communicator, "blocking ", call, found->decision, calls, settled);
+    note_dense(communicator, "blocking ", call, found->decision, calls, tuned);
     compare_decisions(communicator, *found->comm);
   }
-  if (calls.are_due()) calls.settle(communicator, *found->comm, comm);
-  const auto way = settled != nullptr ? settled->way() : SettledDense::Way::as_decided;
-  if (way == SettledDense::Way::rule) {
-    settled->run(call, place.rank, place.ranks, *found->comm);
+  if (calls.are_due()) calls.tune(communicator, *found->comm, comm);
+  const auto state = tuned != nullptr ? tuned->state() : TunedDense::State::as_decided;
+  if (state == TunedDense::State::rule) {
+    tuned->run(call, place.rank, place.ranks, *found->comm);
     return MPI_SUCCESS;
   }
-  if (way == SettledDense::Way::mpi || found->bound == nullptr) return place.run_mpi(call, has_to_help);
+  if (state == TunedDense::State::mpi || found->bound == nullptr) return place.run_mpi(call, has_to_help);
   run_by_plan(*found->bound, buffers_of(call), *found->comm);
   return MPI_SUCCESS;
 }
@@ -294,9 +293,9 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, *known, call)) return *std::move(reasons);
   const Looked looked = look_at(call, place.rank, place.ranks, known->hints.order == ReductionOrder::canonical);
   DenseDecision decision = decide(*known, known->hints, looked.ask_once(call, place.ranks));
-  const std::shared_ptr<const SettledDense> settled =
-      communicator.attachment<SettledDenseCalls>().look_up(CallForm::blocking, call, looked, known);
-  return (settled ? settled->instead_of(std::move(decision)) : std::move(decision)).reasons;
+  const std::shared_ptr<const TunedDense> tuned =
+      communicator.attachment<DenseAutotuner>().look_up(CallForm::blocking, call, looked, known);
+  return (tuned ? tuned->instead_of(std::move(decision)) : std::move(decision)).reasons;
 }
 
 namespace {
@@ -363,12 +362,12 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   Communicator& communicator = Communicator::of_nonblocking(comm);
   // Counted here, tried in a later call that may block.
   if (decision.may_be_tried && !looked.is_of_one_rule(call)) {
-    SettledDenseCalls& calls = communicator.attachment<SettledDenseCalls>();
-    if (const auto settled = calls.find(CallForm::nonblocking, call, looked, known)) {
-      settled->stays_as_decided(!is_on_host(call));
-      calls.count(*settled, 1);
-      decision = settled->instead_of(std::move(decision));
-      note_dense(communicator, "nonblocking ", call, decision, calls, settled.get());
+    DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
+    if (const auto tuned = calls.find(CallForm::nonblocking, call, looked, known)) {
+      tuned->speaks_against_trial(!is_on_host(call));
+      calls.count(*tuned, 1);
+      decision = tuned->instead_of(std::move(decision));
+      note_dense(communicator, "nonblocking ", call, decision, calls, tuned.get());
     }
   }
   if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
@@ -429,14 +428,14 @@ class Making {
 
   /// What a trial says, which is made here if such requests are expected to start so often that it pays.
   DenseDecision tried(DenseDecision decision) {
-    SettledDenseCalls& calls = communicator_.attachment<SettledDenseCalls>();
-    std::shared_ptr<SettledDense> settled;
+    DenseAutotuner& calls = communicator_.attachment<DenseAutotuner>();
+    std::shared_ptr<TunedDense> tuned;
     if (are_on_hosts_ && decision.may_be_tried && !looked_.is_of_one_rule(call_))
-      settled = calls.find(CallForm::persistent, call_, looked_, known_);
+      tuned = calls.find(CallForm::persistent, call_, looked_, known_);
     const bool measures = hints_.tuning == Tuning::measure;
-    if (settled) calls.count(*settled, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
-    if (calls.are_due()) calls.settle(communicator_, comm_, place_.comm);
-    return settled ? settled->instead_of(std::move(decision)) : decision;
+    if (tuned) calls.count(*tuned, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
+    if (calls.are_due()) calls.tune(communicator_, comm_, place_.comm);
+    return tuned ? tuned->instead_of(std::move(decision)) : decision;
   }
 
   /// Of all blocks, where no rank knows the sizes of all.

@@ -4,13 +4,14 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "choose/reasons.hpp"
 #include "collectives/choice.hpp"
 #include "comm/agreement.hpp"
 #include "comm/mailbox.hpp"
-#include "core/elimination.hpp"
+#include "core/autotuner.hpp"
 #include "core/simulated.hpp"
 #include "mpi/check.hpp"
 #include "operate/dense_mpi.hpp"
@@ -27,8 +28,6 @@ constexpr double calls_of_hint = 2;                               // before that
 constexpr std::size_t most_rules = 6;
 constexpr std::size_t most_rules_of_long = 3;
 constexpr double hopeless = 10;  // times the least that the model predicts, which does not know node memory
-constexpr double margin = 0.97;  // a rule must be that much faster than MPI's own
-constexpr int rounds = 3;
 constexpr double seconds_of_turn = 2e-3;
 constexpr double most_calls_of_turn = 50;
 constexpr double most_calls_of_long_turn = 3;  // they are tried early, and the trial is not to cost much more
@@ -40,45 +39,46 @@ constexpr double out_after_turn = 1.5;
 /// Times rules and MPI's own on buffers of its own, or makes the plan of the one rule that a hint names.
 class DenseTrial {
  public:
+  using Result = TunedDense::Result;
+
   /// `kept`: bytes of a rank that other calls of the communicator keep.
-  DenseTrial(SettledDense& settled, Communicator& communicator, const PrivateComm& comm, MPI_Comm users,
+  DenseTrial(const TunedDense& tuned, Communicator& communicator, const PrivateComm& comm, MPI_Comm users,
              std::int64_t kept)
-      : settled_(settled),
+      : tuned_(tuned),
         communicator_(communicator),
-        known_(*settled.key_.known),
+        known_(*tuned.key().known),
         comm_(comm),
         users_(users),
         kept_(kept),
-        bytes_(settled.key_.alike.bytes(comm.rank(), comm.size())),
+        bytes_(tuned.key().alike.bytes(comm.rank(), comm.size())),
         send_(static_cast<std::size_t>(bytes_.send) + 1),
         receive_(static_cast<std::size_t>(bytes_.receive) + 1),
-        call_(settled.key_.alike.call(buffers())),
+        call_(tuned.key().alike.call(buffers())),
         looked_(look_at(call_, comm.rank(), comm.size(), known_.hints.order == ReductionOrder::canonical)) {}
 
-  void use_named(const DenseRule& rule) {
+  Result use_named(const DenseRule& rule) {
     add(rule);
     leave_out_what_does_not_fit();
-    if (!ways_.empty()) use(ways_.front());
+    return ways_.size() > 1 ? use(ways_.back(), {}) : Result{};
   }
 
   /// `only`: the rule that a trial of another form has found; null: all are tried.
-  void choose(const DenseRule* only) {
-    if (largest({settled_.stays_as_decided_ ? 1.0 : 0.0}).front() != 0) return;
+  Result choose(const DenseRule* only) {
+    if (largest({tuned_.has_objection() ? 1.0 : 0.0}).front() != 0) return {};
     const DenseFacts facts = looked_.ask(call_, comm_.size(), Phases::one, 0).facts;
     const DenseChoice choice = choose_dense_rule(facts, known_.layout, *known_.parameters, settings_of(known_.hints),
                                                  has_only_messages() ? OnNode::messages : OnNode::memory);
-    const std::int64_t bytes = settled_.key_.alike.most_bytes(comm_.size());
+    const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
     const bool is_long = choice.seconds >= seconds_of_turn || calls_before_trial(bytes) < calls_before_trial(0);
     const std::size_t most = is_long ? most_rules_of_long : most_rules;
     for (const DenseCandidate& candidate : choice.candidates)
       if (only != nullptr ? candidate.rule == only
-                          : ways_.size() < most && candidate.seconds <= hopeless * choice.seconds)
+                          : ways_.size() <= most && candidate.seconds <= hopeless * choice.seconds)
         add(*candidate.rule);
     leave_out_what_does_not_fit();
-    ways_.push_back({});
-    Elimination found(ways_.size());
-    time(found, choice.seconds, is_long ? most_calls_of_long_turn : most_calls_of_turn);
-    decide(found);
+    Autotuner tuner(trial_of_rules, ways_.size());
+    time(tuner, choice.seconds, is_long ? most_calls_of_long_turn : most_calls_of_turn);
+    return decide(tuner);
   }
 
  private:
@@ -89,10 +89,10 @@ class DenseTrial {
     bool fits = true;
   };
 
-  [[nodiscard]] bool has_only_messages() const { return settled_.key_.form == CallForm::nonblocking; }
+  [[nodiscard]] bool has_only_messages() const { return tuned_.key().form == CallForm::nonblocking; }
   [[nodiscard]] Buffers buffers() {
     void* const received = receive_.data();
-    return {settled_.key_.alike.in_place ? received : send_.data(), received};
+    return {tuned_.key().alike.in_place ? received : send_.data(), received};
   }
 
   void add(const DenseRule& rule) {
@@ -119,10 +119,10 @@ class DenseTrial {
   /// Into the staging memory that a hint allows, on some rank.
   void leave_out_what_does_not_fit() {
     std::vector<double> exceed;
-    for (const Timed& timed : ways_) exceed.push_back(timed.fits ? 0 : 1);
+    for (const Timed& rule : std::span(ways_).subspan(1)) exceed.push_back(rule.fits ? 0 : 1);
     if (!exceed.empty()) exceed = largest(exceed);
-    for (std::size_t way = exceed.size(); way-- > 0;)
-      if (exceed[way] != 0) ways_.erase(ways_.begin() + static_cast<std::ptrdiff_t>(way));
+    for (std::size_t way = ways_.size(); way-- > 1;)
+      if (exceed[way - 1] != 0) ways_.erase(ways_.begin() + static_cast<std::ptrdiff_t>(way));
   }
 
   void run(const Timed& timed) {
@@ -134,7 +134,7 @@ class DenseTrial {
 
   void run_own() {
     const bool is_root = !has_root(call_.kind) || call_.root == comm_.rank();
-    if (settled_.key_.form == CallForm::blocking && known_.hints.progress != ProgressHint::wait) {
+    if (tuned_.key().form == CallForm::blocking && known_.hints.progress != ProgressHint::wait) {
       MpiCall own(call_, comm_.size(), comm_.size(), is_root, MpiCall::Borrows::all);
       return check_mpi(own.run(users_), "MPI's own operation");
     }
@@ -162,44 +162,44 @@ class DenseTrial {
   }
 
   /// A round of turns, so that what else the machine does is in all of them.
-  void time_round(Elimination& found, int calls, double most) {
+  void time_round(Autotuner& tuner, int calls, double most) {
     std::vector<double> seconds(ways_.size());
     for (std::size_t way = 0; way < ways_.size(); ++way) {
-      if (!found.is_in(way)) continue;
+      if (!tuner.is_in(way)) continue;
       check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier");
       seconds[way] =
-          (has_root(settled_.key_.alike.kind) ? seconds_apart(ways_[way], calls) : seconds_in_row(ways_[way], calls)) /
+          (has_root(tuned_.key().alike.kind) ? seconds_apart(ways_[way], calls) : seconds_in_row(ways_[way], calls)) /
           calls;
     }
-    found.end_round(largest(seconds), most);
+    tuner.add_round(largest(seconds), most);
   }
 
   /// Ranks are through when the slowest is: what counts is the longest of all.
-  void time(Elimination& found, double expected, double most_calls) {
-    Elimination first(ways_.size());
+  void time(Autotuner& tuner, double expected, double most_calls) {
+    Autotuner first(trial_of_rules, ways_.size());
     time_round(first, 1, out_after_one_call);
-    const double once = std::max({expected, first.least(), 1e-7});
+    const double once = std::max({expected, std::ranges::min(first.typical()), 1e-7});
     const int calls = static_cast<int>(std::clamp(seconds_of_turn / once, 1.0, most_calls));
-    if (calls == 1) found = first;
-    for (int round = 0; round < rounds; ++round) time_round(found, calls, out_after_turn);
+    if (calls == 1) tuner = first;
+    for (std::int64_t round = 0; round < trial_of_rules.samples; ++round) time_round(tuner, calls, out_after_turn);
   }
 
-  void decide(const Elimination& found) {
-    const std::size_t own = ways_.size() - 1;
-    std::size_t best = own;
-    for (std::size_t way = own; way-- > 0;)
-      if (best == own || found.seconds(way) <= found.seconds(best)) best = way;
-    settled_.best_ = ways_[best].rule;
-    for (std::size_t way = 0; way <= own; ++way)
-      settled_.reasons_.measured.push_back({name(ways_[way]), found.seconds(way)});
-    const bool is_rule = best != own && found.seconds(best) <= margin * found.seconds(own);
-    settled_.reasons_.strategy = name(ways_[is_rule ? best : own]);
-    settled_.reasons_.rule_reason = why(is_rule, found.seconds(own),
-                                        best == own ? std::optional<double>() : found.seconds(best), name(ways_[best]));
+  Result decide(Autotuner& tuner) {
+    const std::vector<double> seconds = tuner.typical();
+    const bool has_rules = ways_.size() > 1;
+    const auto best =
+        has_rules ? static_cast<std::size_t>(std::min_element(seconds.begin() + 1, seconds.end()) - seconds.begin())
+                  : 0;
+    const bool is_rule = tuner.decide(seconds) != std::size_t{0};
+    Result result{TunedDense::State::mpi, ways_[best].rule};
+    for (std::size_t way = 1; way <= ways_.size(); ++way)
+      result.reasons.measured.push_back({name(ways_[way % ways_.size()]), seconds[way % ways_.size()]});
+    result.reasons.strategy = name(ways_[is_rule ? best : 0]);
+    result.reasons.rule_reason =
+        why(is_rule, seconds[0], has_rules ? seconds[best] : std::optional<double>(), name(ways_[best]));
     // Of a request it is told with the request.
-    if (settled_.key_.form != CallForm::persistent) tell_reasons(settled_.reasons_, comm_.rank());
-    settled_.way_ = SettledDense::Way::mpi;
-    if (is_rule) use(ways_[best]);
+    if (tuned_.key().form != CallForm::persistent) tell_reasons(result.reasons, comm_.rank());
+    return is_rule ? use(ways_[best], std::move(result)) : std::move(result);
   }
 
   [[nodiscard]] static std::string name(const Timed& timed) {
@@ -220,16 +220,17 @@ class DenseTrial {
     return text;
   }
 
-  void use(Timed& timed) {
-    settled_.best_ = timed.rule;
-    settled_.way_ = SettledDense::Way::rule;
+  Result use(Timed& timed, Result result) {
+    result.best = timed.rule;
+    result.state = TunedDense::State::rule;
     // A request has memory of its own, for others of the kind may be active at the same time.
-    if (settled_.key_.form != CallForm::blocking) return;
-    settled_.bound_ = std::move(timed.bound);
-    settled_.bound_->forget();
+    if (tuned_.key().form != CallForm::blocking) return result;
+    result.bound = std::move(timed.bound);
+    result.bound->forget();
+    return result;
   }
 
-  SettledDense& settled_;
+  const TunedDense& tuned_;
   Communicator& communicator_;
   const DenseKnowledge& known_;
   const PrivateComm& comm_;
@@ -240,44 +241,44 @@ class DenseTrial {
   std::vector<std::byte> receive_;
   const CollectiveCall call_;
   const Looked looked_;
-  std::vector<Timed> ways_;  // the last one is MPI's own
+  std::vector<Timed> ways_ = std::vector<Timed>(1);  // the first one is MPI's own
   std::optional<MpiExchange> own_;
 };
 
-bool SettledDense::is_due() const {
-  if (is_settled_) return false;
+bool TunedDense::is_due() const {
+  if (state() != State::counted) return false;
   const std::int64_t bytes = key_.alike.most_bytes(key_.known->layout.ranks());
-  if (is_final_) return named_ != nullptr && bytes <= most_named_bytes && calls_ >= calls_of_hint;
+  if (final_rule_) return *final_rule_ != nullptr && bytes <= most_named_bytes && calls_ >= calls_of_hint;
   return calls_ >= calls_before_trial(bytes);
 }
 
-DenseDecision SettledDense::instead_of(DenseDecision decision) const {
-  if (way_ == Way::as_decided || is_final_ || !decision.may_be_tried) return decision;
-  Reasons reasons = reasons_;
+DenseDecision TunedDense::instead_of(DenseDecision decision) const {
+  if (state() <= State::as_decided || final_rule_ || !decision.may_be_tried) return decision;
+  Reasons reasons = result_.reasons;
   reasons.parameters = std::move(decision.reasons.parameters);
   reasons.rule_seconds = std::move(decision.reasons.rule_seconds);
-  return {way_ == Way::rule ? best_ : nullptr, std::move(reasons), true};
+  return {state() == State::rule ? best() : nullptr, std::move(reasons), true};
 }
 
-std::string SettledDense::text() const {
-  const char* const ways[] = {"as decided", "mpi", "a rule"};
+std::string TunedDense::text() const {
+  const char* const states[] = {"as decided", "as decided", "mpi", "a rule"};
   return "call " + std::to_string(calls_) + " of " + std::to_string(key_.alike.count) + " (" +
-         ways[static_cast<std::size_t>(way_)] + (best_ != nullptr ? ", " + std::string(best_->name) : "") + ")";
+         states[static_cast<std::size_t>(state())] + (best() != nullptr ? ", " + std::string(best()->name) : "") + ")";
 }
 
-void SettledDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
+void TunedDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
   if (call.kind == DenseKind::barrier || !AlikeBuffers::needs_copies(key_.alike, call, rank, ranks))
-    return run_by_plan(*bound_, buffers_of(call), comm);
+    return run_by_plan(*result_.bound, buffers_of(call), comm);
   AlikeBuffers copies(key_.alike, call, rank, ranks);
-  run_by_plan(*bound_, copies.buffers(), comm);
+  run_by_plan(*result_.bound, copies.buffers(), comm);
   copies.finish();
 }
 
 namespace {
 
 /// Nothing: such a call stays with the decision.
-std::optional<SettledDense::Key> key_of(CallForm form, const CollectiveCall& call, const Looked& looked,
-                                        const std::shared_ptr<const DenseKnowledge>& known) {
+std::optional<TunedDense::Key> key_of(CallForm form, const CollectiveCall& call, const Looked& looked,
+                                      const std::shared_ptr<const DenseKnowledge>& known) {
   const Rank ranks = known->layout.ranks();
   if (simulated || known->layout.largest() == 1 || known->hints.sharing == Sharing::none) return std::nullopt;
   if (looked.reduction && looked.reduction->combiner == nullptr) return std::nullopt;
@@ -287,55 +288,52 @@ std::optional<SettledDense::Key> key_of(CallForm form, const CollectiveCall& cal
   if (hint.rule != nullptr && !applies(*hint.rule, facts)) return std::nullopt;
   std::optional<AlikeCalls> alike = alike_to(call, looked.checked, ranks);
   if (!alike || alike->most_bytes(ranks) > most_bytes) return std::nullopt;
-  return SettledDense::Key{form, known, *alike};
+  return TunedDense::Key{form, known, *alike};
 }
 
 /// Whether the rule that is best for one is so for the other: both have the memory of the node, or both have not.
-bool have_same_rules(const SettledDense::Key& one, const SettledDense::Key& other) {
+bool have_same_rules(const TunedDense::Key& one, const TunedDense::Key& other) {
   return (one.form == CallForm::nonblocking) == (other.form == CallForm::nonblocking) && one.known == other.known &&
          one.alike == other.alike;
 }
 
 }  // namespace
 
-std::shared_ptr<SettledDense> SettledDenseCalls::find(const SettledDense::Key& key) const {
+std::shared_ptr<TunedDense> DenseAutotuner::find(const TunedDense::Key& key) const {
   const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->key() == key; });
   return found == entries_.end() ? nullptr : *found;
 }
 
-std::shared_ptr<const SettledDense> SettledDenseCalls::look_up(
-    CallForm form, const CollectiveCall& call, const Looked& looked,
-    const std::shared_ptr<const DenseKnowledge>& known) const {
-  const std::optional<SettledDense::Key> key = key_of(form, call, looked, known);
+std::shared_ptr<const TunedDense> DenseAutotuner::look_up(CallForm form, const CollectiveCall& call,
+                                                          const Looked& looked,
+                                                          const std::shared_ptr<const DenseKnowledge>& known) const {
+  const std::optional<TunedDense::Key> key = key_of(form, call, looked, known);
   return key ? find(*key) : nullptr;
 }
 
-std::shared_ptr<SettledDense> SettledDenseCalls::find(CallForm form, const CollectiveCall& call, const Looked& looked,
-                                                      const std::shared_ptr<const DenseKnowledge>& known) {
-  std::optional<SettledDense::Key> key = key_of(form, call, looked, known);
+std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CollectiveCall& call, const Looked& looked,
+                                                 const std::shared_ptr<const DenseKnowledge>& known) {
+  std::optional<TunedDense::Key> key = key_of(form, call, looked, known);
   if (!key) return nullptr;
-  if (std::shared_ptr<SettledDense> entry = find(*key)) return entry;
+  if (std::shared_ptr<TunedDense> entry = find(*key)) return entry;
   if (entries_.size() == most_entries) return nullptr;
-  return entries_.emplace_back(std::make_shared<SettledDense>(*std::move(key)));
+  return entries_.emplace_back(std::make_shared<TunedDense>(*std::move(key)));
 }
 
-void SettledDenseCalls::settle(Communicator& communicator, const PrivateComm& comm, MPI_Comm users) {
+void DenseAutotuner::tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users) {
   are_due_ = false;
   together(comm, [&] {
-    for (const std::shared_ptr<SettledDense>& entry : entries_) {
+    for (const std::shared_ptr<TunedDense>& entry : entries_) {
       if (!entry->is_due()) continue;
-      entry->is_settled_ = true;
+      entry->end({});  // also if the trial fails
       std::int64_t kept = 0;
       const DenseRule* found = nullptr;
-      for (const std::shared_ptr<SettledDense>& other : entries_) {
+      for (const std::shared_ptr<TunedDense>& other : entries_) {
         kept += entry->key().form == CallForm::blocking ? other->kept_bytes() : 0;
-        if (other->best_ != nullptr && have_same_rules(entry->key(), other->key())) found = other->best_;
+        if (other->best() != nullptr && have_same_rules(entry->key(), other->key())) found = other->best();
       }
       DenseTrial trial(*entry, communicator, comm, users, kept);
-      if (entry->is_final_)
-        trial.use_named(*entry->named_);
-      else
-        trial.choose(found);
+      entry->end(entry->final_rule() ? trial.use_named(**entry->final_rule()) : trial.choose(found));
     }
   });
 }

@@ -1,39 +1,44 @@
-#include "core/elimination.hpp"
+#include "core/autotuner.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <limits>
+#include <vector>
 
 namespace laneway {
 namespace {
 
 TEST(Elimination, WhoFallsBehindIsOutAndKeepsItsTime) {
-  Elimination ways(3);
-  ways.end_round(std::array{4.0, 1.0, 1.4}, 1.5);
+  Autotuner ways(trial_of_rules, 3);
+  ways.add_round(std::array{4.0, 1.0, 1.4}, 1.5);
   EXPECT_FALSE(ways.is_in(0));
   EXPECT_TRUE(ways.is_in(1));
   EXPECT_TRUE(ways.is_in(2));
   // What is said of one that is out does not count, nor who was slow in one round only.
-  ways.end_round(std::array{0.1, 9.0, 1.2}, 1.5);
-  EXPECT_EQ(ways.seconds(0), 4.0);
-  EXPECT_EQ(ways.seconds(1), 1.0);
-  EXPECT_EQ(ways.seconds(2), 1.2);
+  ways.add_round(std::array{0.1, 9.0, 1.2}, 1.5);
+  EXPECT_EQ(ways.typical(), (std::vector{4.0, 1.0, 1.2}));
   EXPECT_TRUE(ways.is_in(1));
-  EXPECT_EQ(ways.least(), 1.0);
 }
 
 TEST(Elimination, TheFastestIsNeverOut) {
-  Elimination ways(2);
-  for (const double most : {1.5, 1.0}) ways.end_round(std::array{2.0, 1.0}, most);
+  Autotuner ways(trial_of_rules, 2);
+  for (const double most : {1.5, 1.0}) ways.add_round(std::array{2.0, 1.0}, most);
   EXPECT_TRUE(ways.is_in(1));
   EXPECT_FALSE(ways.is_in(0));
 }
 
 TEST(Elimination, WithoutARoundNothingIsKnown) {
-  const Elimination ways(1);
+  const Autotuner ways(trial_of_rules, 1);
   EXPECT_TRUE(ways.is_in(0));
-  EXPECT_EQ(ways.seconds(0), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(ways.samples(0).empty());
+}
+
+TEST(Elimination, ARuleIsTakenForItsGainAlone) {
+  Autotuner ways(trial_of_rules, 3);
+  ways.add_round(std::array{1.0, 0.98, 9.0}, 4);
+  EXPECT_EQ(ways.decide(ways.typical()), 0U);
+  ways.add_round(std::array{1.0, 0.9, 0.1}, 4);
+  EXPECT_EQ(ways.decide(ways.typical()), 1U);
 }
 
 TEST(CallsBeforeTrial, ShortCallsAreMoreThanLongOnes) {

@@ -1,4 +1,4 @@
-#include "core/trial.hpp"
+#include "core/autotuner.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct Outcome {
 };
 
 Outcome run(const TrialRules& rules, std::size_t ways, std::optional<std::uint64_t> seed, const Seconds& seconds) {
-  Trial trial(rules, ways, seed);
+  Autotuner trial(rules, ways, seed);
   for (std::int64_t n = 0;; ++n) {
     if (trial.is_due())
       if (const auto best = trial.decide(trial.typical())) return {*best, n, trial.typical()};
@@ -37,7 +37,7 @@ TEST(Trial, GivesEveryWayTheSameNumberOfTurnsInEveryRound) {
   for (const TrialRules& rules : {trial_of_calls, trial_of_cycles, trial_of_plans})
     for (std::size_t ways = 1; ways <= 3; ++ways)
       for (std::uint64_t seed = 0; seed < 8; ++seed) {
-        const Trial trial(rules, ways, seed > 0 ? std::optional(seed) : std::nullopt);
+        const Autotuner trial(rules, ways, seed > 0 ? std::optional(seed) : std::nullopt);
         std::vector<std::int64_t> count(ways);
         std::set<std::size_t> first;
         for (std::int64_t n = 0; n < rules.samples * static_cast<std::int64_t>(ways); ++n) {
@@ -54,7 +54,7 @@ TEST(Trial, GivesEveryWayTheSameNumberOfTurnsInEveryRound) {
 TEST(Trial, EndsWithShorterTurns) {
   TrialRules rules = trial_of_calls;
   rules.samples = 6;
-  const Trial trial(rules, 2, 3);
+  const Autotuner trial(rules, 2, 3);
   std::vector<int> count(2);
   for (std::int64_t n = 8; n < 12; ++n) {
     EXPECT_EQ(trial.way_of(n), trial.way_of(n - n % 2));
@@ -64,7 +64,7 @@ TEST(Trial, EndsWithShorterTurns) {
 }
 
 TEST(Trial, OfTwoWaysFollowsTheThueMorseSequence) {
-  const Trial trial(trial_of_cycles);
+  const Autotuner trial(trial_of_cycles);
   std::vector<std::size_t> ways;
   for (std::int64_t n = 0; n < 16; ++n) ways.push_back(trial.way_of(n));
   EXPECT_EQ(ways, (std::vector<std::size_t>{0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0}));
@@ -73,7 +73,7 @@ TEST(Trial, OfTwoWaysFollowsTheThueMorseSequence) {
 TEST(Trial, SeedsDrawOtherOrders) {
   std::set<std::vector<std::size_t>> orders;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Trial trial(trial_of_calls, 2, seed);
+    const Autotuner trial(trial_of_calls, 2, seed);
     std::vector<std::size_t> ways;
     for (std::int64_t n = 0; n < 40; n += 4) ways.push_back(trial.way_of(n));
     orders.insert(ways);
@@ -160,7 +160,7 @@ TEST(Trial, OutliersDoNotCount) {
 
 /// What goes on for long keeps the last samples of each way, where they are in turns, and takes no more memory.
 TEST(Trial, KeepsTheLast) {
-  Trial trial(samples_of_calls, 2, 7);
+  Autotuner trial(samples_of_calls, 2, 7);
   std::array<int, 2> first = {};
   const double* const memory = trial.samples(0).data();
   for (int i = 0; i < 10000; ++i) {

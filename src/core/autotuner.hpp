@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/expected_exchanges.hpp"
 #include "core/mix.hpp"
 
 namespace laneway {
@@ -44,17 +45,33 @@ inline constexpr TrialRules trial_of_cycles{.samples = 16, .longest = 1.0 / 4, .
 /// makes every accident of any rank count, so only the median does. No plan is preferred: none is in use yet.
 inline constexpr TrialRules trial_of_plans{.samples = 100, .shortest = 0.5, .longest = 0.5};
 
+/// Rounds of a collective's rules beside MPI's own operation, the first way, which all ranks are in. Each sample is
+/// what the slowest of all ranks takes, of which the least tells most. What a rule gains pays for its setup.
+inline constexpr TrialRules trial_of_rules{.samples = 3, .longest = 1, .least_gain = 0.03};
+
+/// Calls after which a trial of ways to run them pays. It costs some ten long calls, so that after as many it at most
+/// doubles what has been spent. Short calls are timed many at a time: they must be as many as an unknown program is
+/// expected to make. `bytes`: of the largest buffer.
+constexpr double calls_before_trial(std::int64_t bytes) {
+  constexpr double fewest = 8;
+  constexpr double short_bytes = 65536;
+  const double most = number_of_exchanges(exchanges_of_requests);
+  if (static_cast<double>(bytes) <= short_bytes) return most;
+  return std::max(fewest, most * short_bytes / static_cast<double>(bytes));
+}
+
 /// Which of some ways to do a thing takes the least time, found out by doing it: first come the samples, way by way in
 /// turns, then a comparison of what all ranks found. In each round all ways have a turn. Which of them begins follows
 /// the digit sum of the round in base `ways` (for two of them the Thue-Morse sequence), so that what changes slowly
 /// meets all alike; or is drawn, where several trials go on at a time that should not change their ways together.
-class Trial {
+class Autotuner {
  public:
-  explicit Trial(const TrialRules& rules, std::size_t ways = 2, std::optional<std::uint64_t> seed = {})
+  explicit Autotuner(const TrialRules& rules, std::size_t ways = 2, std::optional<std::uint64_t> seed = {})
       : rules_(rules),
         goal_(rules.early > 0 ? std::min(rules.early, rules.samples) : rules.samples),
         seed_(seed),
-        samples_(ways) {
+        samples_(ways),
+        in_(ways, true) {
     for (std::vector<double>& samples : samples_) samples.reserve(static_cast<std::size_t>(rules.keep));
   }
 
@@ -77,6 +94,17 @@ class Trial {
     else
       samples[static_cast<std::size_t>(n) / samples_.size() % kept] = seconds;
   }
+  /// Of all ways at once, in place of turns: a sample of each that is still in. Then that is out which takes more than
+  /// `most` times the least, for its turns would cost more than they tell. Ranks that give equal seconds come to equal
+  /// ends.
+  void add_round(std::span<const double> seconds, double most) {
+    for (std::size_t way = 0; way < samples_.size(); ++way)
+      if (in_[way]) samples_[way].push_back(seconds[way]);
+    const std::vector<double> means = typical();
+    const double limit = most * *std::ranges::min_element(means);
+    for (std::size_t way = 0; way < samples_.size(); ++way) in_[way] = in_[way] && means[way] <= limit;
+  }
+  [[nodiscard]] bool is_in(std::size_t way) const { return in_[way]; }
   /// Those that are kept, in an order that is the same on all ranks.
   [[nodiscard]] std::span<const double> samples(std::size_t way) const { return samples_[way]; }
 
@@ -122,6 +150,7 @@ class Trial {
   std::optional<std::uint64_t> seed_;
   std::int64_t next_ = 0;
   std::vector<std::vector<double>> samples_;  // by way
+  std::vector<bool> in_;
 };
 
 }  // namespace laneway
