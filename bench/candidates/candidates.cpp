@@ -8,7 +8,7 @@
 #include "core/simulated.hpp"
 #include "exec/copy.hpp"
 #include "lanes/strategy.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
 
 namespace laneway::bench {
 

@@ -6,7 +6,6 @@
 #include "core/disjoint.hpp"
 #include "core/error.hpp"
 #include "core/sort_unique.hpp"
-#include "plan/builder.hpp"
 #include "plan/bundles.hpp"
 
 namespace laneway::local {

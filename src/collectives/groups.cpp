@@ -152,12 +152,12 @@ Segment output(const DenseCall& call, Rank i) {
   return {Buffer::receive, call.receive.of(i)};
 }
 
-void broadcast(Schedule& schedule, const Tree& tree, const Segment& data, std::int64_t segment_bytes) {
+void broadcast(PlanWriter& writer, const Tree& tree, const Segment& data, std::int64_t segment_bytes) {
   const Cuts cuts = cut_to_segments(data.ranges.bytes(), 1, segment_bytes);
   for (Rank s = 0; s < cuts.parts(); ++s) {
     const Segment piece = part(data, cuts, s);
-    if (tree.parent >= 0) schedule.receive(tree.parent, {piece});
-    for (const Rank child : tree.children) schedule.send(child, {piece});
+    if (tree.parent >= 0) writer.receive(tree.parent, {piece});
+    for (const Rank child : tree.children) writer.send(child, {piece});
   }
 }
 
@@ -166,8 +166,7 @@ namespace {
 /// Two places for what arrives, in turn, so that the next one may arrive while one is combined.
 class Arrivals {
  public:
-  Arrivals(Schedule& schedule, std::int64_t most_bytes)
-      : slots_{schedule.stage(most_bytes), schedule.stage(most_bytes)} {}
+  Arrivals(PlanWriter& writer, std::int64_t most_bytes) : slots_{writer.stage(most_bytes), writer.stage(most_bytes)} {}
 
   [[nodiscard]] Segment next(std::int64_t bytes) {
     const Span& slot = slots_[static_cast<std::size_t>(next_++ % 2)];
@@ -208,23 +207,23 @@ class Folded {
     return part(data, cuts, first(begin), first(begin + n) - first(begin));
   }
 
-  void fold(Schedule& schedule, const Segment& data, std::int8_t how, Arrivals& arrivals) const {
+  void fold(PlanWriter& writer, const Segment& data, std::int8_t how, Arrivals& arrivals) const {
     if (twin_ < 0) return;
     if (number_ < 0) {
-      schedule.send(twin_, {data});
+      writer.send(twin_, {data});
       return;
     }
     const Segment arrived = arrivals.next(data.ranges.bytes());
-    schedule.receive(twin_, {arrived});
-    schedule.combine(arrived, data, how);
+    writer.receive(twin_, {arrived});
+    writer.combine(arrived, data, how);
   }
   /// From the one that takes part to its twin.
-  void unfold(Schedule& schedule, const Segment& data) const {
+  void unfold(PlanWriter& writer, const Segment& data) const {
     if (twin_ < 0) return;
     if (number_ < 0)
-      schedule.receive(twin_, {data});
+      writer.receive(twin_, {data});
     else
-      schedule.send(twin_, {data});
+      writer.send(twin_, {data});
   }
 
  private:
@@ -235,7 +234,7 @@ class Folded {
   Rank twin_ = -1;
 };
 
-void halve(Schedule& schedule, const Folded& folded, const Segment& data, const Cuts& cuts, std::int8_t how,
+void halve(PlanWriter& writer, const Folded& folded, const Segment& data, const Cuts& cuts, std::int8_t how,
            Arrivals& arrivals) {
   const Rank mine = folded.number();
   if (mine < 0) return;
@@ -245,108 +244,108 @@ void halve(Schedule& schedule, const Folded& folded, const Segment& data, const 
     const Rank kept = (mine & half) != 0 ? begin + half : begin;
     const Rank left = (mine & half) != 0 ? begin : begin + half;
     const Segment here = folded.parts(data, cuts, kept, half);
-    schedule.send(partner, {folded.parts(data, cuts, left, half)});
+    writer.send(partner, {folded.parts(data, cuts, left, half)});
     const Segment arrived = arrivals.next(here.ranges.bytes());
-    schedule.receive(partner, {arrived});
-    schedule.combine(arrived, here, how);
+    writer.receive(partner, {arrived});
+    writer.combine(arrived, here, how);
     begin = kept;
   }
 }
 
-void double_parts(Schedule& schedule, const Folded& folded, const Segment& data, const Cuts& cuts) {
+void double_parts(PlanWriter& writer, const Folded& folded, const Segment& data, const Cuts& cuts) {
   const Rank mine = folded.number();
   if (mine < 0) return;
   for (Rank n = 1; n < folded.numbers(); n *= 2) {
     const Rank begin = mine / n * n;
     const Rank partner = folded.rank(mine ^ n);
-    schedule.send(partner, {folded.parts(data, cuts, begin, n)});
-    schedule.receive(partner, {folded.parts(data, cuts, begin ^ n, n)});
+    writer.send(partner, {folded.parts(data, cuts, begin, n)});
+    writer.receive(partner, {folded.parts(data, cuts, begin ^ n, n)});
   }
 }
 
 }  // namespace
 
-void reduce(Schedule& schedule, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
+void reduce(PlanWriter& writer, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
             std::int64_t segment_bytes, bool is_short) {
   const bool is_leaf = tree.children.empty();
   const bool arrives_in_sum = !is_leaf && !is_short && own != sum;
-  if (!arrives_in_sum && (!is_leaf || tree.parent < 0)) schedule.move(own, sum);
+  if (!arrives_in_sum && (!is_leaf || tree.parent < 0)) writer.move(own, sum);
   const Cuts cuts = cut_to_segments(own.ranges.bytes(), how.element_bytes, segment_bytes);
-  const std::int8_t combination = schedule.combination(how);
+  const std::int8_t combination = writer.combination(how);
   // Backwards: the last one served is there first.
   const std::size_t apart = tree.children.size() - (arrives_in_sum ? 1 : 0);
   std::vector<Arrivals> arrivals;
-  for (std::size_t c = 0; c < apart; ++c) arrivals.emplace_back(schedule, largest_part(cuts));
+  for (std::size_t c = 0; c < apart; ++c) arrivals.emplace_back(writer, largest_part(cuts));
   for (Rank s = 0; s < cuts.parts(); ++s) {
     const Segment piece = part(is_leaf ? own : sum, cuts, s);
     if (arrives_in_sum) {
-      schedule.receive(tree.children.back(), {piece});
-      schedule.combine(part(own, cuts, s), piece, combination);
+      writer.receive(tree.children.back(), {piece});
+      writer.combine(part(own, cuts, s), piece, combination);
     }
     for (std::size_t c = apart; c-- > 0;) {
       const Segment arrived = arrivals[c].next(piece.ranges.bytes());
-      schedule.receive(tree.children[c], {arrived});
-      schedule.combine(arrived, piece, combination);
+      writer.receive(tree.children[c], {arrived});
+      writer.combine(arrived, piece, combination);
     }
-    if (tree.parent >= 0) schedule.send(tree.parent, {piece});
+    if (tree.parent >= 0) writer.send(tree.parent, {piece});
   }
 }
 
-void reduce_scatter_ring(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+void reduce_scatter_ring(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts,
                          const Combination& how) {
   if (group.me < 0 || group.size() < 2) return;
   const Rank n = group.size();
-  const std::int8_t combination = schedule.combination(how);
-  Arrivals arrivals(schedule, largest_part(cuts));
+  const std::int8_t combination = writer.combination(how);
+  Arrivals arrivals(writer, largest_part(cuts));
   for (Rank k = 0; k + 1 < n; ++k) {
-    schedule.send(group.around(group.me + 1), {part(data, cuts, (group.me - k - 1 + n) % n)});
+    writer.send(group.around(group.me + 1), {part(data, cuts, (group.me - k - 1 + n) % n)});
     const Segment here = part(data, cuts, (group.me - k - 2 + 2 * n) % n);
     const Segment arrived = arrivals.next(here.ranges.bytes());
-    schedule.receive(group.around(group.me - 1), {arrived});
-    schedule.combine(arrived, here, combination);
+    writer.receive(group.around(group.me - 1), {arrived});
+    writer.combine(arrived, here, combination);
   }
 }
 
-void allgather_ring(Schedule& schedule, const Group& group, const std::vector<Segment>& parts) {
+void allgather_ring(PlanWriter& writer, const Group& group, const std::vector<Segment>& parts) {
   if (group.me < 0) return;
   const Rank n = group.size();
   for (Rank k = 0; k + 1 < n; ++k) {
-    schedule.send(group.around(group.me + 1), {parts[static_cast<std::size_t>((group.me - k + n) % n)]});
-    schedule.receive(group.around(group.me - 1), {parts[static_cast<std::size_t>((group.me - k - 1 + n) % n)]});
+    writer.send(group.around(group.me + 1), {parts[static_cast<std::size_t>((group.me - k + n) % n)]});
+    writer.receive(group.around(group.me - 1), {parts[static_cast<std::size_t>((group.me - k - 1 + n) % n)]});
   }
 }
 
-void reduce_scatter_halving(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+void reduce_scatter_halving(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts,
                             const Combination& how) {
   if (group.me < 0 || group.size() < 2) return;
   const Folded folded(group);
-  Arrivals arrivals(schedule, data.ranges.bytes());
-  const std::int8_t combination = schedule.combination(how);
-  folded.fold(schedule, data, combination, arrivals);
-  halve(schedule, folded, data, cuts, combination, arrivals);
-  if (folded.twin() >= 0) folded.unfold(schedule, part(data, cuts, group.me | 1));
+  Arrivals arrivals(writer, data.ranges.bytes());
+  const std::int8_t combination = writer.combination(how);
+  folded.fold(writer, data, combination, arrivals);
+  halve(writer, folded, data, cuts, combination, arrivals);
+  if (folded.twin() >= 0) folded.unfold(writer, part(data, cuts, group.me | 1));
 }
 
-void allgather_doubling(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts) {
+void allgather_doubling(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts) {
   if (group.me < 0 || group.size() < 2) return;
   const Folded folded(group);
   if (folded.twin() >= 0) {
     const Segment odd = part(data, cuts, group.me | 1);
     if (folded.number() < 0)
-      schedule.send(folded.twin(), {odd});
+      writer.send(folded.twin(), {odd});
     else
-      schedule.receive(folded.twin(), {odd});
+      writer.receive(folded.twin(), {odd});
   }
-  double_parts(schedule, folded, data, cuts);
-  folded.unfold(schedule, data);
+  double_parts(writer, folded, data, cuts);
+  folded.unfold(writer, data);
 }
 
-void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
+void allreduce_doubling(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how) {
   if (group.me < 0 || group.size() < 2) return;
   const Folded folded(group);
-  Arrivals arrivals(schedule, data.ranges.bytes());
-  const std::int8_t combination = schedule.combination(how);
-  folded.fold(schedule, data, combination, arrivals);
+  Arrivals arrivals(writer, data.ranges.bytes());
+  const std::int8_t combination = writer.combination(how);
+  folded.fold(writer, data, combination, arrivals);
   // Both partners combine the same two operands: the lower one's comes first, so that both get the same bits also of
   // NaN and zeros with signs. The sum is in one of the places, and what arrives in another one.
   const std::array places{data, arrivals.next(data.ranges.bytes()), arrivals.next(data.ranges.bytes())};
@@ -355,30 +354,30 @@ void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& d
   for (Rank n = 1; folded.number() >= 0 && n < folded.numbers(); n *= 2) {
     const Rank partner = folded.rank(folded.number() ^ n);
     const std::size_t next = places.size() - sum - free;
-    schedule.send(partner, {places[sum]});
-    schedule.receive(partner, {places[free]});
+    writer.send(partner, {places[sum]});
+    writer.receive(partner, {places[free]});
     if ((folded.number() & n) != 0) {
-      schedule.combine(places[free], places[sum], combination);
+      writer.combine(places[free], places[sum], combination);
     } else {
-      schedule.combine(places[sum], places[free], combination);
+      writer.combine(places[sum], places[free], combination);
       sum = free;
     }
     free = next;
   }
-  schedule.move(places[sum], data);
-  folded.unfold(schedule, data);
+  writer.move(places[sum], data);
+  folded.unfold(writer, data);
 }
 
-void allreduce_halves(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
+void allreduce_halves(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how) {
   if (group.me < 0 || group.size() < 2) return;
   const Folded folded(group);
   const Cuts cuts = cut_evenly(data.ranges.bytes(), how.element_bytes, group.size());
-  Arrivals arrivals(schedule, data.ranges.bytes());
-  const std::int8_t combination = schedule.combination(how);
-  folded.fold(schedule, data, combination, arrivals);
-  halve(schedule, folded, data, cuts, combination, arrivals);
-  double_parts(schedule, folded, data, cuts);
-  folded.unfold(schedule, data);
+  Arrivals arrivals(writer, data.ranges.bytes());
+  const std::int8_t combination = writer.combination(how);
+  folded.fold(writer, data, combination, arrivals);
+  halve(writer, folded, data, cuts, combination, arrivals);
+  double_parts(writer, folded, data, cuts);
+  folded.unfold(writer, data);
 }
 
 bool is_for_rings(Rank ranks, std::int64_t bytes) {
@@ -387,51 +386,51 @@ bool is_for_rings(Rank ranks, std::int64_t bytes) {
   return !is_power && (ranks == 3 || bytes >= least_part * ranks);  // three take four messages either way
 }
 
-void allreduce_lane(Schedule& schedule, const Group& group, const Segment& data, const Combination& how) {
-  if (!is_for_rings(group.size(), data.ranges.bytes())) return allreduce_halves(schedule, group, data, how);
+void allreduce_lane(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how) {
+  if (!is_for_rings(group.size(), data.ranges.bytes())) return allreduce_halves(writer, group, data, how);
   if (group.me < 0) return;
   const Cuts cuts = cut_evenly(data.ranges.bytes(), how.element_bytes, group.size());
-  reduce_scatter_ring(schedule, group, data, cuts, how);
+  reduce_scatter_ring(writer, group, data, cuts, how);
   std::vector<Segment> parts;
   for (Rank i = 0; i < group.size(); ++i) parts.push_back(part(data, cuts, i));
-  allgather_ring(schedule, group, parts);
+  allgather_ring(writer, group, parts);
 }
 
-void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
+void reduce_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
                     const Cuts& cuts, const Combination& how) {
-  const std::int8_t combination = schedule.combination(how);
+  const std::int8_t combination = writer.combination(how);
   const Rank home = layout.region(me);
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank to = owner(layout, home, lane);
     if (to != me) {
-      schedule.send(to, {part(own, cuts, lane)});
+      writer.send(to, {part(own, cuts, lane)});
       continue;
     }
     const Segment here = part(sum, cuts, lane);
-    schedule.move(part(own, cuts, lane), here);
+    writer.move(part(own, cuts, lane), here);
     for (const Rank member : layout.members(home)) {
       if (member == me) continue;
-      const Segment arrived = staged(schedule, here.ranges.bytes());
-      schedule.receive(member, {arrived});
-      schedule.combine(arrived, here, combination);
+      const Segment arrived = staged(writer, here.ranges.bytes());
+      writer.receive(member, {arrived});
+      writer.combine(arrived, here, combination);
     }
   }
 }
 
-void share_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts) {
+void share_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts) {
   const Rank home = layout.region(me);
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank from = owner(layout, home, lane);
     if (from != me) {
-      schedule.receive(from, {part(data, cuts, lane)});
+      writer.receive(from, {part(data, cuts, lane)});
       continue;
     }
     for (const Rank member : layout.members(home))
-      if (member != me) schedule.send(member, {part(data, cuts, lane)});
+      if (member != me) writer.send(member, {part(data, cuts, lane)});
   }
 }
 
-void allgather_bruck(Schedule& schedule, const Group& group, const std::vector<Segment>& blocks) {
+void allgather_bruck(PlanWriter& writer, const Group& group, const std::vector<Segment>& blocks) {
   if (group.me < 0) return;
   const Rank n = group.size();
   const auto from = [&](Rank first, Rank count) {
@@ -441,8 +440,8 @@ void allgather_bruck(Schedule& schedule, const Group& group, const std::vector<S
   };
   for (Rank distance = 1; distance < n; distance *= 2) {
     const Rank count = std::min(distance, n - distance);
-    schedule.send(group.around(group.me - distance), from(group.me, count));
-    schedule.receive(group.around(group.me + distance), from(group.me + distance, count));
+    writer.send(group.around(group.me - distance), from(group.me, count));
+    writer.receive(group.around(group.me + distance), from(group.me + distance, count));
   }
 }
 

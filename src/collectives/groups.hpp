@@ -7,7 +7,7 @@
 
 #include "collectives/call.hpp"
 #include "collectives/layout.hpp"
-#include "plan/schedule.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway::dense {
 
@@ -87,8 +87,8 @@ struct Cuts {
 [[nodiscard]] inline Segment segment_of(const Span& span) {
   return {span.buffer, {{span.offset, span.bytes}}};
 }
-[[nodiscard]] inline Segment staged(Schedule& schedule, std::int64_t bytes) {
-  return segment_of(schedule.stage(bytes));
+[[nodiscard]] inline Segment staged(PlanWriter& writer, std::int64_t bytes) {
+  return segment_of(writer.stage(bytes));
 }
 
 /// What a call's rank contributes and gets: the block `i` of its arguments.
@@ -123,37 +123,37 @@ class Cutter {
 
 // Down a tree, or up.
 /// From the root's `data` to all others'. Segments follow each other.
-void broadcast(Schedule& schedule, const Tree& tree, const Segment& data, std::int64_t segment_bytes);
+void broadcast(PlanWriter& writer, const Tree& tree, const Segment& data, std::int64_t segment_bytes);
 /// The transpose: what all have in `own` is combined into the root's `sum`. Those between have partial sums in theirs;
 /// leaves have none. Long data is not copied to `sum` before: what comes first arrives there.
-void reduce(Schedule& schedule, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
+void reduce(PlanWriter& writer, const Tree& tree, const Segment& own, const Segment& sum, const Combination& how,
             std::int64_t segment_bytes, bool is_short);
 
 // In a group, on vectors in `data`, each rank with its own. Others than members do nothing.
 /// Each part ends up combined at the rank of its number; what else is in `data` is lost.
-void reduce_scatter_ring(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+void reduce_scatter_ring(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts,
                          const Combination& how);
 /// Each rank's part, at its number, goes to all others. The transpose of reduce_scatter_ring.
-void allgather_ring(Schedule& schedule, const Group& group, const std::vector<Segment>& parts);
+void allgather_ring(PlanWriter& writer, const Group& group, const std::vector<Segment>& parts);
 /// The same in a number of rounds that is the logarithm of their number.
-void reduce_scatter_halving(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts,
+void reduce_scatter_halving(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts,
                             const Combination& how);
-void allgather_doubling(Schedule& schedule, const Group& group, const Segment& data, const Cuts& cuts);
-void allreduce_doubling(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+void allgather_doubling(PlanWriter& writer, const Group& group, const Segment& data, const Cuts& cuts);
+void allreduce_doubling(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how);
 /// By halving and doubling.
-void allreduce_halves(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+void allreduce_halves(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how);
 /// Whether two rings beat halving and doubling: where the number of ranks is no power of two, these send the whole
 /// vector twice more. A ring sends and receives 2 (1 - 1 / ranks) vectors.
 [[nodiscard]] bool is_for_rings(Rank ranks, std::int64_t bytes);
 /// By rings, or by halves.
-void allreduce_lane(Schedule& schedule, const Group& group, const Segment& data, const Combination& how);
+void allreduce_lane(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how);
 /// Lane after lane, its owner combines what the members of its region have in `own` into its part of `sum`, where it
 /// first puts its own. Nothing else of `sum` is touched.
-void reduce_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
+void reduce_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Segment& own, const Segment& sum,
                     const Cuts& cuts, const Combination& how);
 /// Owners of lanes give their parts of `data` to the others of their region.
-void share_on_node(Schedule& schedule, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts);
+void share_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts);
 /// Blocks of any sizes; block i is that of rank i, which has it.
-void allgather_bruck(Schedule& schedule, const Group& group, const std::vector<Segment>& blocks);
+void allgather_bruck(PlanWriter& writer, const Group& group, const std::vector<Segment>& blocks);
 
 }  // namespace laneway::dense

@@ -43,9 +43,11 @@ Plan make_dense_plan(const DenseRule& rule, const DenseCall& call, const Layout&
   LANEWAY_ASSERT(rule.kind == call.kind && call.combination.element_bytes > 0);
   require(rule.traits.in_order || !reduces(call.kind) || !call.combination.in_order, ErrorKind::argument,
           "dense: a rule that exchanges operands was asked for an operator whose operands are in order");
-  Schedule schedule(call.rank);
-  rule.write(schedule, call, layout, settings);
-  return schedule.take();
+  PlanWriter writer(call.rank);
+  rule.write(writer, call, layout, settings);
+  Plan plan = writer.take();
+  plan.steps.shrink_to_fit();
+  return plan;
 }
 
 }  // namespace laneway

@@ -8,7 +8,7 @@
 
 #include "collectives/call.hpp"
 #include "collectives/layout.hpp"
-#include "plan/schedule.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway {
 
@@ -83,7 +83,7 @@ struct DenseRule {
   std::string_view citation;
   DenseTraits traits;
   /// Appends what the call's rank does. A pure function: equal facts give plans that fit each other.
-  void (*write)(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings);
+  void (*write)(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings);
   DenseCost (*cost)(const dense::Shape& shape);
   /// Sizes that `rank` needs of others; null: none. Not asked for where all sizes are equal.
   std::vector<Want> (*wants)(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings) = nullptr;

@@ -11,7 +11,7 @@
 #include "core/disjoint.hpp"
 #include "core/simulated.hpp"
 #include "mpi/quirks.hpp"
-#include "plan/builder.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway {
 
@@ -110,7 +110,7 @@ class TypedPlanner {
     Step step;
     step.kind = kind;
     step.peer = edge.peer;
-    step.channel = direct_channel(channels_[edge.peer]++);
+    step.channel = channel_of(Stage::direct, channels_[edge.peer]++);
     const std::int64_t first = edge.map->hull_of(edge.count, edge.offset).offset;
     step.span = {kind == StepKind::send ? Buffer::send : Buffer::receive, first, edge.bytes()};
     plan_.steps.push_back(std::move(step));

@@ -7,7 +7,8 @@
 #include "core/ranges.hpp"
 #include "core/sort_unique.hpp"
 #include "plan/append_run.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
+#include "plan/reserve.hpp"
 
 namespace laneway {
 
@@ -15,17 +16,6 @@ namespace {
 
 bool combines_into_buffer(const Step& step) {
   return combines(step) && step.to == Buffer::receive;
-}
-
-template <class F>
-void for_each_block(const Step& step, F&& f) {
-  for (const CopyRun& run : step.runs)
-    for (std::int64_t i = 0; i < run.count; ++i)
-      f(CopyRun{run.from + i * run.from_stride, run.to + i * run.to_stride, run.bytes, 0, 0, 1});
-}
-
-std::int64_t reserve_shadow(Plan& plan, std::int64_t bytes) {
-  return std::exchange(plan.shadow_bytes, plan.shadow_bytes + aligned_bytes(bytes));
 }
 
 /// Between the receive buffer and the shadow, where the block begins at `begin`.
@@ -45,17 +35,17 @@ Plan combine_on_host(Plan plan) {
   std::vector<Range> places;
   for (const Step& step : plan.steps)
     if (combines_into_buffer(step))
-      for_each_block(step, [&](const CopyRun& run) { places.push_back({run.to, run.bytes}); });
+      for_each_block(step.runs, [&](const CopyRun& run) { places.push_back({run.to, run.bytes}); });
   if (places.empty()) return plan;
   const Block block(RangeSet(std::move(places)));
-  const std::int64_t begin = reserve_shadow(plan, block.bytes());
+  const std::int64_t begin = reserve(plan.shadow_bytes, block.bytes());
   std::vector<Step> steps = {copy_of(block, begin, true)};
   Step store = copy_of(block, begin, false);
   for (Step& step : plan.steps) {
     for (int& before : step.after) ++before;
     if (combines_into_buffer(step)) {
       std::vector<CopyRun> runs;
-      for_each_block(step, [&](CopyRun run) {
+      for_each_block(step.runs, [&](CopyRun run) {
         run.to = begin + block.locate({{run.to, run.bytes}}).contiguous()->offset;
         append_run(runs, run);
       });
@@ -78,22 +68,8 @@ Plan combine_on_device(Plan plan) {
   for (Step& step : old) {
     for (int& before : step.after) before = here[static_cast<std::size_t>(before)];
     if (combines_into_buffer(step) && step.from == Buffer::send) {
-      std::int64_t bytes = 0;
-      for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
-      std::int64_t at = reserve_shadow(plan, bytes);
-      Step copy;
-      copy.stage = step.stage;
-      copy.from = Buffer::send;
-      copy.to = Buffer::shadow;
-      for (CopyRun& run : step.runs) {
-        copy.runs.push_back({run.from, at, run.bytes, run.from_stride, run.bytes, run.count});
-        run.from = at;
-        run.from_stride = run.bytes;
-        at += run.bytes * run.count;
-      }
-      step.from = Buffer::shadow;
       step.after.push_back(static_cast<int>(plan.steps.size()));
-      plan.steps.push_back(std::move(copy));
+      plan.steps.push_back(copy_first(step, Buffer::shadow, reserve(plan.shadow_bytes, bytes_of(step.runs))));
     }
     here.push_back(static_cast<int>(plan.steps.size()));
     plan.steps.push_back(std::move(step));

@@ -3,10 +3,10 @@
 namespace laneway {
 
 Plan compose(const Plan& first, const Plan& then, const Redirect& redirect) {
-  Schedule schedule(first.rank);
-  schedule.append(first);
-  schedule.append(then, redirect);
-  return schedule.take();
+  PlanWriter writer(first.rank);
+  writer.append(first);
+  writer.append(then, redirect);
+  return writer.take();
 }
 
 }  // namespace laneway

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
-#include "plan/schedule.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway {
 

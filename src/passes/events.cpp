@@ -8,6 +8,7 @@
 
 #include "core/ranges.hpp"
 #include "core/sort_unique.hpp"
+#include "plan/copy_runs.hpp"
 
 namespace laneway {
 
@@ -31,11 +32,10 @@ void add(Touches& touches, const Step& step, int index) {
   if (step.kind == StepKind::send || step.kind == StepKind::receive)
     step.span.for_each([&](Buffer buffer, Range range, std::int64_t) { add(touches, buffer, range, false, index); });
   if (step.kind != StepKind::move) return;
-  for (const CopyRun& run : step.runs)
-    for (std::int64_t i = 0; i < run.count; ++i) {
-      if (!step.from.of_peer) add(touches, step.from.buffer, {run.from + i * run.from_stride, run.bytes}, false, index);
-      if (!step.to.of_peer) add(touches, step.to.buffer, {run.to + i * run.to_stride, run.bytes}, false, index);
-    }
+  for_each_block(step.runs, [&](const CopyRun& block) {
+    if (!step.from.of_peer) add(touches, step.from.buffer, {block.from, block.bytes}, false, index);
+    if (!step.to.of_peer) add(touches, step.to.buffer, {block.to, block.bytes}, false, index);
+  });
 }
 
 /// Calls f(event, step) for the pairs that share a byte, some of them several times.

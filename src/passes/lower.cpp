@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "plan/builder.hpp"
 
 namespace laneway {
 
@@ -71,17 +70,17 @@ Lowering::Lowering(const Demand& demand, const Itinerary& itinerary, const Lower
       it_(itinerary),
       options_(options),
       ordinals_(ordinals(demand.pattern.in)),
-      builder_(itinerary.rank) {
+      plan_(itinerary.rank, Reuse::none) {
   for (const Lane& lane : it_.out_lanes) {
     const bool assembles =
         lane.sender == it_.rank && std::any_of(lane.pieces.begin(), lane.pieces.end(),
                                                [&](const Piece& piece) { return piece.source != it_.rank; });
-    out_images_.push_back(assembles ? std::optional(builder_.stage(lane.bytes())) : std::nullopt);
+    out_images_.push_back(assembles ? std::optional(plan_.stage(lane.bytes())) : std::nullopt);
   }
   in_images_.resize(it_.in_lanes.size());
   for (const Forward& forward : it_.forwards) {
     const auto l = static_cast<std::size_t>(forward.lane);
-    if (forward.destination != it_.rank && !in_images_[l]) in_images_[l] = builder_.stage(it_.in_lanes[l].bytes());
+    if (forward.destination != it_.rank && !in_images_[l]) in_images_[l] = plan_.stage(it_.in_lanes[l].bytes());
   }
   for (const auto& [region, block] : it_.out_blocks) blocks_.emplace(region, Slicer(block));
   if (it_.forwards.empty()) return;
@@ -104,19 +103,20 @@ Plan Lowering::finish() {
     if (it_.in_lanes[l].receiver == it_.rank) receive_lane(lane);
     scatter_messages(lane);
   }
-  return builder_.take();
+  return plan_.take();
 }
 
 Plan Lowering::finish(const Plan& gather, std::span<const Plan> inside) {
   messages(false);
   copy_self_edges();
-  builder_.embed(gather, Stage::gather, 0, Buffer::staging, staging_window());
+  const std::int64_t window = staging_window();
+  plan_.append(gather, {.receive = {Buffer::staging, 0}, .window = window}, Inside{Stage::gather, 0});
   for (std::size_t l = 0; l < it_.out_lanes.size(); ++l) send_lane(l);
   for (std::size_t l = 0; l < it_.in_lanes.size(); ++l)
     if (it_.in_lanes[l].receiver == it_.rank) receive_lane(static_cast<int>(l));
   int slot = 0;
-  for (const Plan& plan : inside) builder_.embed(plan, Stage::scatter, ++slot, Buffer::receive, staging_window());
-  return builder_.take();
+  for (const Plan& plan : inside) plan_.append(plan, {.window = window}, Inside{Stage::scatter, ++slot});
+  return plan_.take();
 }
 
 Demand Lowering::gather() const {
@@ -171,6 +171,74 @@ Demand Lowering::inside(bool edges, bool scatter) const {
   return demand;
 }
 
+namespace {
+
+/// Splits [0, n) into message groups and calls f(begin, end) for each.
+template <class Size, class F>
+void group(std::size_t n, Grouping grouping, Size&& size, F&& f) {
+  for (std::size_t begin = 0; begin < n;) {
+    std::size_t end = begin + 1;
+    std::int64_t bytes = size(begin);
+    while (end < n && bytes + size(end) <= grouping.message_bytes) bytes += size(end++);
+    f(begin, end);
+    begin = end;
+  }
+}
+
+End end_of(std::span<const Sink> sinks, std::int64_t bytes) {
+  if (sinks.size() == 1 && sinks.front().stream.contiguous() == Range{0, bytes})
+    if (const auto whole = sinks.front().place.contiguous()) return {sinks.front().buffer, whole->offset, bytes};
+  RangeList stream;
+  std::vector<Segment> parts;
+  parts.reserve(sinks.size());
+  std::int64_t at = 0;
+  for (const Sink& sink : sinks) {
+    stream.append(sink.stream, at);
+    parts.push_back({sink.buffer, sink.place});
+    at += sink.bytes;
+  }
+  return {std::move(parts), stream, bytes};
+}
+
+}  // namespace
+
+void Lowering::send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window) {
+  LANEWAY_ASSERT(window > 0 && most_under_way % window == 0);
+  group(
+      segments.size(), grouping, [&](std::size_t i) { return segments[i].ranges.bytes(); },
+      [&](std::size_t begin, std::size_t end) {
+        send_message(stage, peer, segments.subspan(begin, end - begin), window);
+      });
+}
+
+void Lowering::send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window) {
+  const std::int64_t bytes = bytes_of(segments);
+  if (bytes == 0) return;
+  const auto whole = segments.size() == 1 ? segments.front().ranges.contiguous() : std::nullopt;
+  End from = whole ? End(segments.front().buffer, whole->offset, bytes)
+                   : End({segments.begin(), segments.end()}, {{0, bytes}}, bytes);
+  const int n = plan_.count(StepKind::send, stage, peer);
+  Step step = message_of(StepKind::send, stage, peer, channel_of(stage, n), std::move(from));
+  if (stage == Stage::direct)
+    plan_.add(std::move(step));
+  else
+    plan_.add_in_turn(std::move(step), channel_of(stage, n % window));
+}
+
+void Lowering::receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping) {
+  group(
+      sinks.size(), grouping, [&](std::size_t i) { return sinks[i].bytes; },
+      [&](std::size_t begin, std::size_t end) { receive_message(stage, peer, sinks.subspan(begin, end - begin)); });
+}
+
+void Lowering::receive_message(Stage stage, Rank peer, std::span<const Sink> sinks) {
+  std::int64_t bytes = 0;
+  for (const Sink& sink : sinks) bytes += sink.bytes;
+  if (bytes == 0) return;
+  const int channel = channel_of(stage, plan_.count(StepKind::receive, stage, peer));
+  plan_.add(message_of(StepKind::receive, stage, peer, channel, end_of(sinks, bytes)));
+}
+
 /// Edges that no lane carries, inside the region or out of it, as messages.
 void Lowering::messages(bool inside) {
   const Grouping grouping{options_.direct_message_bytes};
@@ -184,7 +252,7 @@ void Lowering::messages(bool inside) {
     const Landing& landing = demand_.landings[i];
     sinks[edge.peer].push_back({edge.ranges.bytes(), Buffer::receive, landing.stream, landing.place});
   }
-  for (const auto& [peer, list] : sinks) builder_.receive(Stage::direct, peer, list, grouping);
+  for (const auto& [peer, list] : sinks) receive(Stage::direct, peer, list, grouping);
   std::map<Rank, std::vector<Segment>> segments;
   std::vector<Rank> order;
   for (std::size_t i = 0; i < demand_.pattern.out.size(); ++i) {
@@ -197,7 +265,7 @@ void Lowering::messages(bool inside) {
   if (options_.spread)
     std::sort(order.begin(), order.end(),
               [&](Rank a, Rank b) { return std::pair(a < it_.rank, a) < std::pair(b < it_.rank, b); });
-  for (Rank peer : order) builder_.send(Stage::direct, peer, segments.at(peer), grouping);
+  for (Rank peer : order) send(Stage::direct, peer, segments.at(peer), grouping);
 }
 
 void Lowering::copy_self_edges() {
@@ -220,7 +288,7 @@ void Lowering::copy_self_edges() {
     const Slicer sent(edge.ranges);
     RangeList from;
     landing.stream.for_each([&](Range r) { from.append(sent.slice(r.offset, r.bytes)); });
-    builder_.copy(Stage::direct, {Buffer::send, std::move(from)}, Buffer::receive, landing.place);
+    plan_.move({Buffer::send, std::move(from)}, {Buffer::receive, landing.place});
   }
 }
 
@@ -277,7 +345,7 @@ void Lowering::gather_messages(std::size_t l) {
     for (const Piece& piece : lane.pieces)
       if (piece.source == it_.rank)
         for (const Piece& part : parts_of(lane, piece)) own.push_back({Buffer::send, own_piece(lane, part)});
-    builder_.send(Stage::gather, lane.sender, own, grouping);
+    send(Stage::gather, lane.sender, own, grouping);
     return;
   }
   if (!out_images_[l]) return;
@@ -290,7 +358,7 @@ void Lowering::gather_messages(std::size_t l) {
       at += part.bytes();
     }
   }
-  for (const auto& [source, sinks] : others) builder_.receive(Stage::gather, source, sinks, grouping);
+  for (const auto& [source, sinks] : others) receive(Stage::gather, source, sinks, grouping);
 }
 
 void Lowering::send_lane(std::size_t l) {
@@ -305,10 +373,10 @@ void Lowering::send_lane(std::size_t l) {
       segments.push_back(straight ? Segment{Buffer::send, own_piece(lane, part)}
                                   : Segment{Buffer::staging, {{at + part.begin - piece.begin, part.bytes()}}});
     if (own && !straight)
-      builder_.copy(Stage::gather, {Buffer::send, own_piece(lane, piece)}, Buffer::staging, {{at, piece.bytes()}});
+      plan_.move({Buffer::send, own_piece(lane, piece)}, {Buffer::staging, {{at, piece.bytes()}}}, Stage::gather);
     at += piece.bytes();
   }
-  builder_.send(Stage::network, lane.receiver, segments, between_regions(lane), window(lane));
+  send(Stage::network, lane.receiver, segments, between_regions(lane), window(lane));
 }
 
 /// How many of the lane's messages are under way at a time. All that are share the region's link and arrive at the end
@@ -399,18 +467,18 @@ void Lowering::receive_lane(int index) {
       keep(lane, forward, mine.data() + first_part[static_cast<std::size_t>(forward.piece)]);
   const std::optional<Span>& image = in_images_[static_cast<std::size_t>(index)];
   if (!image) {
-    builder_.receive(Stage::network, lane.sender, mine, between_regions(lane));
+    receive(Stage::network, lane.sender, mine, between_regions(lane));
     return;
   }
   std::vector<Sink> whole;
   for (std::size_t i = 0; i < mine.size(); ++i)
     whole.push_back(
         {mine[i].bytes, Buffer::staging, {{0, mine[i].bytes}}, {{image->offset + part_at[i], mine[i].bytes}}});
-  builder_.receive(Stage::network, lane.sender, whole, between_regions(lane));
+  receive(Stage::network, lane.sender, whole, between_regions(lane));
   for (std::size_t i = 0; i < mine.size(); ++i) {
     RangeList from;
     from.append(mine[i].stream, image->offset + part_at[i]);
-    builder_.copy(Stage::scatter, {Buffer::staging, std::move(from)}, Buffer::receive, mine[i].place);
+    plan_.move({Buffer::staging, std::move(from)}, {Buffer::receive, mine[i].place}, Stage::scatter);
   }
 }
 
@@ -452,7 +520,7 @@ void Lowering::scatter_messages(int index) {
         for (const Range& part : stretches(lane, segment.ranges.bytes()))
           parts.push_back({segment.buffer, slicer.slice(part.offset, part.bytes)});
       }
-      builder_.send(Stage::scatter, destination, parts, grouping);
+      send(Stage::scatter, destination, parts, grouping);
     }
     return;
   }
@@ -463,7 +531,7 @@ void Lowering::scatter_messages(int index) {
     const Restriction restriction(landing);
     for (const Range& part : stretches(lane, whole.bytes)) sinks.push_back(restriction.to({part}, whole.bytes));
   }
-  builder_.receive(Stage::scatter, lane.receiver, sinks, grouping);
+  receive(Stage::scatter, lane.receiver, sinks, grouping);
 }
 
 }  // namespace laneway

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,8 +14,8 @@
 #include "core/types.hpp"
 #include "lanes/strategy.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/builder.hpp"
 #include "plan/plan.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway {
 
@@ -105,6 +106,26 @@ struct LoweringOptions {
   return std::max<std::int64_t>(unit, (lane_bytes + messages * unit - 1) / (messages * unit) * unit);
 }
 
+/// Where `bytes` bytes of a message end up: those at the positions `stream` go to `place`, the rest are dropped.
+struct Sink {
+  std::int64_t bytes = 0;
+  Buffer buffer = Buffer::receive;
+  RangeList stream;
+  RangeList place;
+};
+
+/// Neighbours in a list of segments share a message as long as it is not larger than `message_bytes`; larger segments
+/// travel alone. Both sides of a pair see the same sizes and so agree.
+struct Grouping {
+  std::int64_t message_bytes = 0;
+
+  static constexpr Grouping together() { return {std::numeric_limits<std::int64_t>::max()}; }
+};
+
+/// Messages of a stage to a peer start in plan order on each channel. Direct ones do by themselves, since they leave
+/// the send buffer. Others start as their data arrives, so that no more than this many are under way at a time.
+inline constexpr int most_under_way = channels_of_stage;
+
 /// A pattern whose receive places are resolved: what a level of the machine is asked to move.
 struct Demand {
   RankPattern pattern;
@@ -118,7 +139,7 @@ struct Demand {
 ///
 /// What moves inside the region can be taken out as patterns of its own, for which plans are made elsewhere: the gather
 /// for the lanes' senders, the edges inside the region, the scatter from the lanes' receivers. Their offsets are those
-/// that PlanBuilder::embed expects. The references must outlive the object.
+/// that finish() expects. The references must outlive the object.
 class Lowering {
  public:
   Lowering(const Demand& demand, const Itinerary& itinerary, const LoweringOptions& options);
@@ -150,6 +171,13 @@ class Lowering {
   [[nodiscard]] Sink sink_of(const Arrival& arrival) const;
   [[nodiscard]] std::int64_t staging_window() const;
 
+  /// `window`, a divisor of most_under_way: of the messages of a stage to `peer`, each comes after the one so many
+  /// before it, unless the stage is `direct`. It is the same for all of them.
+  void send(Stage stage, Rank peer, std::span<const Segment> segments, Grouping grouping, int window = most_under_way);
+  void send_message(Stage stage, Rank peer, std::span<const Segment> segments, int window);
+  void receive(Stage stage, Rank peer, std::span<const Sink> sinks, Grouping grouping);
+  void receive_message(Stage stage, Rank peer, std::span<const Sink> sinks);
+
   void messages(bool inside);
   void copy_self_edges();
   void gather_messages(std::size_t lane);
@@ -166,7 +194,7 @@ class Lowering {
   std::vector<std::size_t> in_edges_;  // ascending (source, ordinal), where lanes end
   std::map<Rank, Slicer> blocks_;      // of Itinerary::out_blocks
   mutable std::map<std::size_t, std::unique_ptr<const Restriction>> restrictions_;  // by incoming edge, as asked for
-  PlanBuilder builder_;
+  PlanWriter plan_;
   std::vector<std::optional<Span>> out_images_;  ///< by outgoing lane: staging memory where this rank assembles it
   std::vector<std::optional<Span>> in_images_;   ///< by incoming lane: staging memory from which this rank forwards it
 };

@@ -7,9 +7,10 @@
 
 #include "core/ranges.hpp"
 #include "core/sort_unique.hpp"
-#include "plan/builder.hpp"
 #include "plan/bundles.hpp"
-#include "plan/staging_writers.hpp"
+#include "plan/copy_runs.hpp"
+#include "plan/dependencies.hpp"
+#include "plan/reserve.hpp"
 
 namespace laneway {
 
@@ -58,10 +59,6 @@ class Packing {
     return next() - 1;
   }
 
-  std::int64_t stage(std::int64_t bytes) {
-    return std::exchange(plan_.staging_bytes, plan_.staging_bytes + aligned_bytes(bytes));
-  }
-
   void keep(Step step) {
     std::vector<int> after;
     after.reserve(step.after.size());
@@ -92,31 +89,28 @@ class Packing {
     for (int copy = 0; copy < now.copies; ++copy) after.push_back(now.first_copy + copy);
   }
 
-  void find_writers(const Step& step, std::vector<int>& writers) const {
-    if (step.kind == StepKind::move) {
-      if (step.from == Buffer::staging) writers_.find(read_by(step.runs), writers);
-    } else if (step.kind == StepKind::send) {
-      step.span.for_each([&](Buffer buffer, Range place, std::int64_t) {
-        if (buffer == Buffer::staging) writers_.find({place}, writers);
-      });
-    }
+  void find_writers(const Step& step, std::vector<int>& writers) {
+    const auto find = [&](Buffer buffer, const RangeList& ranges) { writers_.reads(buffer, ranges, next(), writers); };
+    if (step.kind == StepKind::move && step.from == Buffer::staging) find(Buffer::staging, read_by(step.runs));
+    if (step.kind == StepKind::send) step.span.for_each_part(find);
     sort_unique(writers);
   }
 
   void note_written(int s) {
     const Step& step = plan_.steps[static_cast<std::size_t>(s)];
-    if (step.kind == StepKind::move) {
-      if (step.to == Buffer::staging) writers_.add(written_by(step.runs), s);
-    } else if (step.kind == StepKind::receive) {
-      step.span.for_each([&](Buffer buffer, Range place, std::int64_t) {
-        if (buffer == Buffer::staging) writers_.add({place}, s);
-      });
-    }
+    if (step.kind == StepKind::move && step.to == Buffer::staging) wrote(Buffer::staging, written_by(step.runs), s);
+    if (step.kind == StepKind::receive)
+      step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) { wrote(buffer, ranges, s); });
+  }
+
+  void wrote(Buffer buffer, const RangeList& ranges, int step) {
+    std::vector<int> none;
+    writers_.writes(buffer, ranges, step, none);
   }
 
   /// Each part's copy waits for what writes that part, and the message for the copies, and for messages before it.
   void send(Step step) {
-    const std::int64_t place = stage(step.span.bytes);
+    const std::int64_t place = reserve(plan_.staging_bytes, step.span.bytes);
     const int first = next();
     std::int64_t at = place;
     for (const Segment& part : step.span.parts()) {
@@ -126,9 +120,9 @@ class Packing {
       copy.from = part.buffer;
       copy.to = Buffer::staging;
       copy.runs = copy_runs(part.ranges, {{at, part.ranges.bytes()}});
-      if (part.buffer == Buffer::staging) writers_.find(part.ranges, copy.after);
+      writers_.reads(part.buffer, part.ranges, next(), copy.after);
       add(std::move(copy));
-      writers_.add({{at, part.ranges.bytes()}}, next() - 1);
+      wrote(Buffer::staging, {{at, part.ranges.bytes()}}, next() - 1);
       at += part.ranges.bytes();
     }
     const int end = next();
@@ -176,7 +170,7 @@ class Packing {
   }
 
   void receive(Step step) {
-    const std::int64_t place = stage(step.span.bytes);
+    const std::int64_t place = reserve(plan_.staging_bytes, step.span.bytes);
     const End to = std::exchange(step.span, {Buffer::staging, place, step.span.bytes});
     std::vector<int> after;
     for (int before : step.after) {
@@ -203,14 +197,14 @@ class Packing {
       copy.runs = copy_runs(from, part.ranges);
       copy.after = {received};
       add(std::move(copy));
-      if (part.buffer == Buffer::staging) writers_.add(part.ranges, next() - 1);
+      wrote(part.buffer, part.ranges, next() - 1);
     }
     here_.push_back({received, received + 1, next() - received - 1});
   }
 
   Plan plan_;
   std::vector<Now> here_;  // by step of the plan before
-  StagingWriters writers_;
+  Dependencies writers_{Reuse::none};
   std::map<std::pair<Rank, int>, std::vector<int>> last_packing_;  // of direct messages: the copies that pack one
 };
 

@@ -12,7 +12,8 @@
 #include "core/sort_unique.hpp"
 #include "passes/combine_place.hpp"
 #include "passes/events.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
+#include "plan/reserve.hpp"
 #include "plan/stream_event.hpp"
 
 namespace laneway {
@@ -178,7 +179,7 @@ class ThroughHost {
   /// they wait.
   void fetch(const std::vector<Step>& steps, const std::vector<int>& here) {
     if (block_.bytes() == 0) return;
-    image_begin_ = reserve(image_, block_.bytes());
+    image_begin_ = reserve(image_ == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes, block_.bytes());
     chunks_ = chunks(steps);
     std::vector<std::vector<CopyRun>> runs(chunks_.size());
     std::size_t c = 0;
@@ -267,12 +268,12 @@ class ThroughHost {
   std::vector<CopyRun> through_shadow(Step& step) {
     if (is_in_place(step, StepKind::receive, Buffer::receive) && step.span.bytes > 0) {
       const Range place{step.span.offset, step.span.bytes};
-      step.span = {Buffer::shadow, reserve(Buffer::shadow, place.bytes), place.bytes};
+      step.span = {Buffer::shadow, reserve(plan_.shadow_bytes, place.bytes), place.bytes};
       return {{step.span.offset, place.offset, place.bytes, 0, 0, 1}};
     }
     if (buffers_.send || !is_between_buffers(step) || combines(step)) return {};
     const RangeList places = written_by(step);
-    const Range shadow{reserve(Buffer::shadow, places.bytes()), places.bytes()};
+    const Range shadow{reserve(plan_.shadow_bytes, places.bytes()), places.bytes()};
     step.runs = copy_runs(read_by(step), {shadow});
     step.to = Buffer::shadow;
     return copy_runs({shadow}, places);
@@ -281,8 +282,7 @@ class ThroughHost {
   /// Copies what step `from` has written to the device, together with others if all are small. Returns which of the
   /// stores does.
   int store(int from, const std::vector<CopyRun>& runs) {
-    std::int64_t bytes = 0;
-    for (const CopyRun& run : runs) bytes += run.bytes * run.count;
+    const std::int64_t bytes = bytes_of(runs);
     if (stored_bytes_ + bytes > device_copy_bytes) flush();
     stored_bytes_ += bytes;
     store_.after.push_back(from);
@@ -298,11 +298,6 @@ class ThroughHost {
     store_.to = Buffer::receive;
     stores_.push_back(std::exchange(store_, {}));
     stored_bytes_ = 0;
-  }
-
-  std::int64_t reserve(Buffer buffer, std::int64_t bytes) {
-    std::int64_t& size = buffer == Buffer::staging ? plan_.staging_bytes : plan_.shadow_bytes;
-    return std::exchange(size, size + aligned_bytes(bytes));
   }
 
   int add(Step step) {
@@ -370,11 +365,10 @@ PlanEvent coming(const Plan& plan, const std::vector<bool>& copies) {
     if (step.kind == StepKind::send || step.kind == StepKind::receive)
       step.span.for_each([&](Buffer buffer, Range range, std::int64_t) { add(buffer, range); });
     if (step.kind != StepKind::move) continue;
-    for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i) {
-        if (!step.from.of_peer) add(step.from.buffer, {run.from + i * run.from_stride, run.bytes}, copies[s]);
-        if (!step.to.of_peer) add(step.to.buffer, {run.to + i * run.to_stride, run.bytes});
-      }
+    for_each_block(step.runs, [&](const CopyRun& block) {
+      if (!step.from.of_peer) add(step.from.buffer, {block.from, block.bytes}, copies[s]);
+      if (!step.to.of_peer) add(step.to.buffer, {block.to, block.bytes});
+    });
   }
   PlanEvent event;
   event.number = stream_event;

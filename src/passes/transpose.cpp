@@ -1,11 +1,11 @@
 #include "passes/transpose.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,72 +13,14 @@
 #include "core/error.hpp"
 #include "core/sort_unique.hpp"
 #include "plan/append_run.hpp"
-#include "plan/builder.hpp"
-#include "plan/staging_writers.hpp"
+#include "plan/copy_runs.hpp"
+#include "plan/dependencies.hpp"
+#include "plan/reserve.hpp"
+#include "plan/writer.hpp"
 
 namespace laneway {
 
 namespace {
-
-/// Which step was the last to write what of a buffer.
-class LastWriters {
- public:
-  /// Appends those of a range, some of them several times, and returns whether all of it has been written.
-  bool find(Range range, std::vector<int>& steps) const {
-    std::int64_t at = range.offset;
-    bool whole = true;
-    for_each_overlap(range, [&](std::int64_t begin, std::int64_t end, int step) {
-      whole = whole && begin <= at;
-      at = std::max(at, end);
-      steps.push_back(step);
-    });
-    return whole && at >= range.end();
-  }
-
-  void set(Range range, int step) {
-    cut(range.offset);
-    cut(range.end());
-    writer_.erase(writer_.lower_bound(range.offset), writer_.lower_bound(range.end()));
-    writer_[range.offset] = {range.end(), step};
-  }
-
-  /// Calls f(Range, whether it has been written) for the stretches of a range, in order.
-  template <class F>
-  void split(Range range, F&& f) const {
-    std::int64_t at = range.offset;
-    const auto upto = [&](std::int64_t end, bool written) {
-      if (at < end) f(Range{at, end - at}, written);
-      at = std::max(at, end);
-    };
-    for_each_overlap(range, [&](std::int64_t begin, std::int64_t end, int) {
-      upto(begin, false);
-      upto(end, true);
-    });
-    upto(range.end(), false);
-  }
-
- private:
-  template <class F>
-  void for_each_overlap(Range range, F&& f) const {
-    auto it = writer_.upper_bound(range.offset);
-    if (it != writer_.begin()) --it;
-    for (; it != writer_.end() && it->first < range.end(); ++it)
-      if (it->second.first > range.offset)
-        f(std::max(it->first, range.offset), std::min(it->second.first, range.end()), it->second.second);
-  }
-
-  void cut(std::int64_t at) {
-    auto it = writer_.lower_bound(at);
-    if (it == writer_.begin()) return;
-    --it;
-    const auto [end, step] = it->second;
-    if (end <= at) return;
-    it->second.first = at;
-    writer_[at] = {end, step};
-  }
-
-  std::map<std::int64_t, std::pair<std::int64_t, int>> writer_;  // offset -> (end, step); disjoint
-};
 
 /// Bytes that go from one place to another.
 struct Pair {
@@ -87,170 +29,50 @@ struct Pair {
   CopyRun run;
 };
 
-/// Makes a plan that combines. A step comes after those that have written what it reads, or combines with: so the plan
-/// says in which order. The first that comes to a place in staging memory is written there.
-class Combining {
- public:
-  Combining(Rank rank, const Combination& how, std::int64_t staging_bytes) {
-    plan_.rank = rank;
-    plan_.staging_bytes = aligned_bytes(staging_bytes);
-    plan_.combinations = {how};
-  }
-
-  /// Goes on after the steps of another plan.
-  Combining(const Plan& plan, const Combination& how) : plan_(plan) {
-    plan_.combinations = {how};
-    for (int s = 0; s < next(); ++s) {
-      const Step& step = plan_.steps[static_cast<std::size_t>(s)];
-      const auto wrote = [&](Buffer buffer, Range range) {
-        if (buffer == Buffer::staging) writers_[0].set(range, s);
-      };
-      if (step.kind == StepKind::receive)
-        step.span.for_each([&](Buffer buffer, Range place, std::int64_t) { wrote(buffer, place); });
-      if (step.kind == StepKind::move)
-        for_each_block(step, [&](Range, Range written) { wrote(step.to.buffer, written); });
+/// Writes what comes first to a place in staging memory, and combines what comes then: at most two moves for each pair
+/// of buffers.
+void add_sums(PlanWriter& plan, const Combination& how, Stage stage, const std::vector<Pair>& pairs) {
+  std::map<std::tuple<bool, Buffer, Buffer>, std::vector<CopyRun>> moves;  // by whether they combine
+  Dependencies mine(Reuse::none);                                          // of this call
+  std::vector<int> none;
+  for (const Pair& pair : pairs) {
+    const Range to{pair.run.to, pair.run.bytes};
+    const auto add_part = [&](Range part, bool written) {
+      append_run(moves[{written, pair.from, pair.to}],
+                 {pair.run.from + part.offset - to.offset, part.offset, part.bytes, 0, 0, 1});
+    };
+    if (pair.to == Buffer::receive) {
+      add_part(to, true);
+      continue;
     }
-  }
-
-  [[nodiscard]] bool in_order() const { return plan_.combinations.front().in_order; }
-
-  std::int64_t stage(std::int64_t bytes) {
-    return std::exchange(plan_.staging_bytes, plan_.staging_bytes + aligned_bytes(bytes));
-  }
-
-  [[nodiscard]] bool is_fresh(Range staging) const {
-    bool fresh = true;
-    writers_[0].split(staging, [&](Range, bool written) { fresh = fresh && !written; });
-    return fresh;
-  }
-
-  /// Into memory that nothing has been written to.
-  void receive(Stage stage, Rank peer, int channel, std::int64_t place, std::int64_t bytes) {
-    Step step;
-    step.kind = StepKind::receive;
-    step.stage = stage;
-    step.peer = peer;
-    step.channel = channel;
-    step.span = {Buffer::staging, place, bytes};
-    add(std::move(step));
-    set({place, bytes}, Buffer::staging);
-  }
-
-  /// After those before it on its channel. False if some of it has not been written.
-  [[nodiscard]] bool send(Stage stage, Rank peer, int channel, const Span& span) {
-    Step step;
-    step.kind = StepKind::send;
-    step.stage = stage;
-    step.peer = peer;
-    step.channel = channel;
-    step.span = span;
-    if (!reads(step, span.buffer, {span.offset, span.bytes})) return false;
-    const auto [last, first] = last_send_.try_emplace({peer, channel}, next());
-    if (!first && !plan_.steps[static_cast<std::size_t>(last->second)].after.empty())
-      step.after.push_back(last->second);
-    last->second = next();
-    add(std::move(step));
-    return true;
-  }
-
-  /// Writes what comes first, and combines what comes then: at most two moves for each pair of buffers. False if
-  /// something is read that has not been written.
-  [[nodiscard]] bool move(Stage stage, const std::vector<Pair>& pairs) {
-    using Key = std::pair<Buffer, Buffer>;
-    std::map<Key, std::vector<CopyRun>> first;
-    std::map<Key, std::vector<CopyRun>> more;
-    LastWriters mine;  // of this step
-    for (const Pair& pair : pairs) {
-      const Key key{pair.from, pair.to};
-      const Range to{pair.run.to, pair.run.bytes};
-      const auto add_part = [&](Range part, bool written) {
-        append_run((written ? more : first)[key],
-                   {pair.run.from + part.offset - to.offset, part.offset, part.bytes, 0, 0, 1});
-      };
-      if (pair.to == Buffer::receive) {
-        add_part(to, true);
-        continue;
-      }
-      std::vector<std::pair<Range, bool>> parts;
-      writers_[0].split(to, [&](Range outer, bool written) {
-        if (written) return parts.emplace_back(outer, true), void();
-        mine.split(outer, [&](Range inner, bool again) { parts.emplace_back(inner, again); });
-      });
-      for (const auto& [part, written] : parts) add_part(part, written);
-      mine.set(to, 0);
-    }
-    bool whole = true;
-    for (auto& [key, runs] : first) whole = add_move(stage, key.first, key.second, std::move(runs), false) && whole;
-    for (auto& [key, runs] : more) whole = add_move(stage, key.first, key.second, std::move(runs), true) && whole;
-    return whole;
-  }
-
-  [[nodiscard]] Plan take() { return std::move(plan_); }
-
- private:
-  [[nodiscard]] int next() const { return static_cast<int>(plan_.steps.size()); }
-  void add(Step step) {
-    sort_unique(step.after);
-    plan_.steps.push_back(std::move(step));
-  }
-  [[nodiscard]] LastWriters& writers(Buffer buffer) { return writers_[buffer == Buffer::staging ? 0 : 1]; }
-
-  /// What the step before writes.
-  void set(Range range, Buffer buffer) { writers(buffer).set(range, next() - 1); }
-  bool reads(Step& step, Buffer buffer, Range range) {
-    return buffer == Buffer::send || writers(buffer).find(range, step.after);
-  }
-
-  template <class F>
-  static void for_each_block(const Step& step, F&& f) {
-    for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        f(Range{run.from + i * run.from_stride, run.bytes}, Range{run.to + i * run.to_stride, run.bytes});
-  }
-
-  bool add_move(Stage stage, Buffer from, Buffer to, std::vector<CopyRun> runs, bool combines) {
-    Step step;
-    step.stage = stage;
-    step.from = from;
-    step.to = to;
-    step.runs = std::move(runs);
-    if (combines && from == Buffer::send && in_order()) copy_first(step);
-    step.combination = combines ? std::int8_t{0} : std::int8_t{-1};
-    bool whole = true;
-    for_each_block(step, [&](Range read, Range written) {
-      whole = reads(step, step.from.buffer, read) && whole;
-      if (combines) (void)writers(to).find(written, step.after);
+    plan.dependencies().for_each_stretch(pair.to, to, [&](Range part, bool written) {
+      if (written)
+        add_part(part, true);
+      else
+        mine.for_each_stretch(pair.to, part, add_part);
     });
-    add(std::move(step));
-    for_each_block(plan_.steps.back(), [&](Range, Range written) { set(written, to); });
-    return whole;
+    mine.writes(pair.to, to, 0, none);
   }
-
-  /// What is combined in order may be written.
-  void copy_first(Step& step) {
-    std::int64_t bytes = 0;
-    for (const CopyRun& run : step.runs) bytes += run.bytes * run.count;
-    std::int64_t at = stage(bytes);
-    const Range all{at, bytes};
-    Step copy;
-    copy.stage = step.stage;
-    copy.from = Buffer::send;
-    copy.to = Buffer::staging;
-    for (CopyRun& run : step.runs) {
-      copy.runs.push_back({run.from, at, run.bytes, run.from_stride, run.bytes, run.count});
-      run.from = at;
-      run.from_stride = run.bytes;
-      at += run.bytes * run.count;
+  for (auto& [key, runs] : moves) {
+    Step step;
+    step.stage = stage;
+    step.from = std::get<1>(key);
+    step.to = std::get<2>(key);
+    step.runs = std::move(runs);
+    if (std::get<0>(key)) {
+      step.combination = plan.combination(how);
+      // What is combined in order may be written.
+      if (how.in_order && step.from == Buffer::send)
+        plan.add(copy_first(step, Buffer::staging, plan.stage(bytes_of(step.runs)).offset));
     }
-    add(std::move(copy));
-    set(all, Buffer::staging);
-    step.from = Buffer::staging;
+    plan.add(std::move(step));
   }
+}
 
-  Plan plan_;
-  std::array<LastWriters, 2> writers_;  // of staging memory and of the receive buffer
-  std::map<std::pair<Rank, int>, int> last_send_;
-};
+/// Starts after those before it on its channel.
+void add_send(PlanWriter& plan, Stage stage, Rank peer, int channel, const Span& span) {
+  plan.add_in_turn(message_of(StepKind::send, stage, peer, channel, span), channel, true);
+}
 
 Stage backwards(Stage stage) {
   return stage == Stage::gather ? Stage::scatter : stage == Stage::scatter ? Stage::gather : stage;
@@ -265,7 +87,11 @@ class Transposing {
         scale_(scale),
         send_(turned.send.bytes),
         receive_(turned.receive.bytes),
-        plan_(forward.rank, how, forward.staging_bytes * scale) {}
+        how_(how),
+        plan_(forward.rank, Reuse::sums) {
+    (void)plan_.stage(forward.staging_bytes * scale);
+    plan_.combination(how);
+  }
 
   Plan run() {
     for (auto step = forward_.steps.rbegin(); step != forward_.steps.rend(); ++step) {
@@ -277,6 +103,8 @@ class Transposing {
         copy(*step);
       else
         throw Error(ErrorKind::unsupported, "only plans that messages alone carry can be run backwards");
+      require(!plan_.reads_unwritten(), ErrorKind::unsupported,
+              "a lane takes bytes along that nobody needs who gets them");
     }
     return plan_.take();
   }
@@ -303,26 +131,28 @@ class Transposing {
     });
   }
 
-  static void require_all(bool whole) {
-    require(whole, ErrorKind::unsupported, "a lane takes bytes along that nobody needs who gets them");
+  [[nodiscard]] bool is_fresh(Range staging) const {
+    bool fresh = true;
+    plan_.dependencies().for_each_stretch(Buffer::staging, staging,
+                                          [&](Range, bool written) { fresh = fresh && !written; });
+    return fresh;
   }
 
   /// A message that went out comes back.
   void receive(const Step& step) {
     const Stage stage = backwards(step.stage);
-    const std::int64_t bytes = step.span.bytes * scale_;
-    if (!step.span.is_scattered() && step.span.buffer == Buffer::staging) {
-      const Range place{step.span.offset * scale_, bytes};
-      if (plan_.is_fresh(place)) return plan_.receive(stage, step.peer, step.channel, place.offset, bytes);
-    }
-    const std::int64_t place = plan_.stage(bytes);
-    plan_.receive(stage, step.peer, step.channel, place, bytes);
+    Span to{Buffer::staging, step.span.offset * scale_, step.span.bytes * scale_};
+    const bool in_place =
+        !step.span.is_scattered() && step.span.buffer == Buffer::staging && is_fresh({to.offset, to.bytes});
+    if (!in_place) to = plan_.stage(to.bytes);
+    plan_.add(message_of(StepKind::receive, stage, step.peer, step.channel, to));
+    if (in_place) return;
     std::vector<Pair> pairs;
     step.span.for_each([&](Buffer buffer, Range range, std::int64_t position) {
-      append_pairs(pairs, Buffer::staging, {{place + position * scale_, range.bytes * scale_}}, now(buffer),
+      append_pairs(pairs, Buffer::staging, {{to.offset + position * scale_, range.bytes * scale_}}, now(buffer),
                    located(buffer, range));
     });
-    require_all(plan_.move(stage, pairs));
+    add_sums(plan_, how_, stage, pairs);
   }
 
   /// A message that came in goes back: what its bytes were written to, combined where that were several places.
@@ -331,28 +161,26 @@ class Transposing {
     const std::int64_t bytes = step.span.bytes * scale_;
     if (!step.span.is_scattered()) {
       const RangeList from = located(step.span.buffer, {step.span.offset, step.span.bytes});
-      if (const auto whole = from.contiguous()) {
-        const Span span{now(step.span.buffer), whole->offset, bytes};
-        return require_all(plan_.send(stage, step.peer, step.channel, span));
-      }
+      if (const auto whole = from.contiguous())
+        return add_send(plan_, stage, step.peer, step.channel, {now(step.span.buffer), whole->offset, bytes});
     }
-    const std::int64_t place = plan_.stage(bytes);
+    const Span packed = plan_.stage(bytes);
     std::vector<Pair> pairs;
     step.span.for_each([&](Buffer buffer, Range range, std::int64_t position) {
       append_pairs(pairs, now(buffer), located(buffer, range), Buffer::staging,
-                   {{place + position * scale_, range.bytes * scale_}});
+                   {{packed.offset + position * scale_, range.bytes * scale_}});
     });
-    require_all(plan_.move(stage, pairs));
-    require_all(plan_.send(stage, step.peer, step.channel, {Buffer::staging, place, bytes}));
+    add_sums(plan_, how_, stage, pairs);
+    add_send(plan_, stage, step.peer, step.channel, packed);
   }
 
   void copy(const Step& step) {
     std::vector<Pair> pairs;
-    for (const CopyRun& run : step.runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        append_pairs(pairs, now(step.to.buffer), located(step.to.buffer, {run.to + i * run.to_stride, run.bytes}),
-                     now(step.from.buffer), located(step.from.buffer, {run.from + i * run.from_stride, run.bytes}));
-    require_all(plan_.move(backwards(step.stage), pairs));
+    for_each_block(step.runs, [&](const CopyRun& block) {
+      append_pairs(pairs, now(step.to.buffer), located(step.to.buffer, {block.to, block.bytes}), now(step.from.buffer),
+                   located(step.from.buffer, {block.from, block.bytes}));
+    });
+    add_sums(plan_, how_, backwards(step.stage), pairs);
   }
 
   const Plan& forward_;
@@ -360,7 +188,8 @@ class Transposing {
   const std::int64_t scale_;
   const Slicer send_;
   const Slicer receive_;
-  Combining plan_;
+  const Combination& how_;
+  PlanWriter plan_;
 };
 
 /// Whether all places are whole elements from the first one on; then that is where they begin.
@@ -501,12 +330,14 @@ void for_each_in_order(std::span<const Edge> edges, F&& f) {
     if (!edges[i].ranges.empty()) f(i);
 }
 
-void move_ranges(Combining& plan, Buffer from, const RangeList& source, Buffer to, const RangeList& target) {
+void move_ranges(PlanWriter& plan, const Combination& how, Buffer from, const RangeList& source, Buffer to,
+                 const RangeList& target) {
   std::vector<Pair> pairs;
   for_each_pair(source, target, [&](std::int64_t at, std::int64_t there, std::int64_t bytes) {
     pairs.push_back({from, to, {at, there, bytes, 0, 0, 1}});
   });
-  LANEWAY_ASSERT(plan.move(Stage::direct, pairs));
+  add_sums(plan, how, Stage::direct, pairs);
+  LANEWAY_ASSERT(!plan.reads_unwritten());
 }
 
 /// The same with the receive buffer's bytes in staging memory, from `base` on.
@@ -549,26 +380,31 @@ Plan combine_arrivals(const Plan& exchange, const RankPattern& reduction, const 
     step.to = Buffer::staging;
     for (CopyRun& run : step.runs) run.to += base;
   }
-  Combining combining(plan, how);
+  PlanWriter combining(std::move(plan), Reuse::sums);
+  combining.combination(how);
   for_each_in_order(reduction.in, [&](std::size_t i) {
     RangeList from;
     from.append(arrivals.in[i].ranges, base);
-    move_ranges(combining, Buffer::staging, from, Buffer::receive, reduction.in[i].ranges);
+    move_ranges(combining, how, Buffer::staging, from, Buffer::receive, reduction.in[i].ranges);
   });
   return combining.take();
 }
 
 Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination& how) {
-  Combining plan(rank, how, 0);
+  PlanWriter plan(rank, Reuse::sums);
+  plan.combination(how);
+  const auto next_channel = [&](StepKind kind, Rank peer) {
+    return channel_of(Stage::direct, plan.count(kind, Stage::direct, peer));
+  };
   std::vector<std::int64_t> arrives(reduction.in.size());
-  std::map<Rank, int> received;
   for (std::size_t i = 0; i < reduction.in.size(); ++i) {
     const Edge& edge = reduction.in[i];
     if (edge.peer == rank || edge.ranges.empty()) continue;
-    arrives[i] = plan.stage(edge.ranges.bytes());
-    plan.receive(Stage::direct, edge.peer, direct_channel(received[edge.peer]++), arrives[i], edge.ranges.bytes());
+    const Span place = plan.stage(edge.ranges.bytes());
+    arrives[i] = place.offset;
+    plan.add(
+        message_of(StepKind::receive, Stage::direct, edge.peer, next_channel(StepKind::receive, edge.peer), place));
   }
-  std::map<Rank, int> sent;
   std::vector<const Edge*> own;
   for (const Edge& edge : reduction.out) {
     if (edge.ranges.empty()) continue;
@@ -576,23 +412,23 @@ Plan reduce_in_order(Rank rank, const RankPattern& reduction, const Combination&
       own.push_back(&edge);
       continue;
     }
-    Span span{Buffer::staging, 0, edge.ranges.bytes()};
+    Span span{Buffer::send, 0, edge.ranges.bytes()};
     if (const auto whole = edge.ranges.contiguous()) {
-      span = {Buffer::send, whole->offset, whole->bytes};
+      span.offset = whole->offset;
     } else {
-      span.offset = plan.stage(span.bytes);
-      move_ranges(plan, Buffer::send, edge.ranges, Buffer::staging, {{span.offset, span.bytes}});
+      span = plan.stage(span.bytes);
+      move_ranges(plan, how, Buffer::send, edge.ranges, Buffer::staging, {{span.offset, span.bytes}});
     }
-    LANEWAY_ASSERT(plan.send(Stage::direct, edge.peer, direct_channel(sent[edge.peer]++), span));
+    add_send(plan, Stage::direct, edge.peer, next_channel(StepKind::send, edge.peer), span);
   }
   std::size_t next_own = 0;
   for_each_in_order(reduction.in, [&](std::size_t i) {
     const Edge& edge = reduction.in[i];
     if (edge.peer != rank)
-      return move_ranges(plan, Buffer::staging, {{arrives[i], edge.ranges.bytes()}}, Buffer::receive, edge.ranges);
+      return move_ranges(plan, how, Buffer::staging, {{arrives[i], edge.ranges.bytes()}}, Buffer::receive, edge.ranges);
     require(next_own < own.size() && own[next_own]->ranges.bytes() == edge.ranges.bytes(), ErrorKind::topology,
             "an edge to this rank itself has no matching outgoing edge");
-    move_ranges(plan, Buffer::send, own[next_own++]->ranges, Buffer::receive, edge.ranges);
+    move_ranges(plan, how, Buffer::send, own[next_own++]->ranges, Buffer::receive, edge.ranges);
   });
   return plan.take();
 }

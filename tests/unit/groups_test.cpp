@@ -12,8 +12,8 @@
 #include "core/ranges.hpp"
 #include "exec/copy.hpp"
 #include "pattern/pattern.hpp"
-#include "plan/builder.hpp"
 #include "plan/bundles.hpp"
+#include "plan/copy_runs.hpp"
 
 namespace laneway {
 namespace {

@@ -22,7 +22,7 @@
 #include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
 
 namespace laneway::bench {
 
@@ -120,12 +120,6 @@ void copy_by_runs(const std::vector<CopyRun>& runs, const std::byte* from, std::
   for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-std::vector<CopyRun> plan_runs(const CopySide& from, const CopySide& to) {
-  PlanBuilder builder(0);
-  builder.copy(Stage::direct, {Buffer::send, from.ranges}, Buffer::receive, to.ranges);
-  return builder.take().steps.at(0).runs;
-}
-
 /// Distinct cache lines that are read and written, in bytes.
 std::int64_t touched_bytes(const CopySide& side, std::int64_t element_bytes) {
   constexpr std::int64_t line = 64;
@@ -179,7 +173,7 @@ class Case {
         bytes_(bytes / element_bytes * element_bytes),
         from_(kind.from, bytes / element_bytes, element_bytes),
         to_(kind.to, bytes / element_bytes, element_bytes),
-        runs_(plan_runs(from_, to_)),
+        runs_(copy_runs(from_.ranges, to_.ranges)),
         program_(runs_),
         source_(static_cast<std::size_t>(from_.elements * element_bytes)),
         target_(static_cast<std::size_t>(to_.elements * element_bytes)) {

@@ -4,7 +4,7 @@
 #include "carriers/carrier.hpp"
 #include "core/disjoint.hpp"
 #include "core/ranges.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
 
 // Ranks of a node copy straight out of each other's send buffers on devices.
 

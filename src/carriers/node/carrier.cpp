@@ -7,8 +7,8 @@
 #include "carriers/node/sharing.hpp"
 #include "core/ranges.hpp"
 #include "passes/through_host.hpp"
-#include "plan/builder.hpp"
 #include "plan/bundles.hpp"
+#include "plan/copy_runs.hpp"
 
 // Ranks of a node write and read each other's windows and staging memory.
 

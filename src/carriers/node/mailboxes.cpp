@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "carriers/carrier.hpp"
-#include "plan/builder.hpp"
+#include "plan/copy_runs.hpp"
 
 namespace laneway::local {
 

@@ -15,8 +15,8 @@ std::vector<Segment> all_blocks(const DenseCall& call, const Layout& layout) {
   return blocks;
 }
 
-void put_own(Schedule& schedule, const DenseCall& call) {
-  schedule.move(input(call, call.rank), output(call, call.rank));
+void put_own(PlanWriter& writer, const DenseCall& call) {
+  writer.move(input(call, call.rank), output(call, call.rank));
 }
 
 /// Blocks of a region's members.
@@ -28,28 +28,28 @@ Segment region_blocks(const DenseCall& call, const Layout& layout, Rank region) 
 
 }  // namespace
 
-void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+void direct(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Rank n = layout.ranks();
-  put_own(schedule, call);
+  put_own(writer, call);
   for (Rank i = 1; i < n; ++i) {
     const Rank from = (call.rank - i + n) % n;
-    schedule.receive(from, {output(call, from)});
-    schedule.send((call.rank + i) % n, {input(call, call.rank)});
+    writer.receive(from, {output(call, from)});
+    writer.send((call.rank + i) % n, {input(call, call.rank)});
   }
 }
 
-void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  put_own(schedule, call);
-  allgather_ring(schedule, everyone(layout, call.rank), all_blocks(call, layout));
+void ring(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  put_own(writer, call);
+  allgather_ring(writer, everyone(layout, call.rank), all_blocks(call, layout));
 }
 
 DenseCost ring_cost(const Shape& s) {
   return times(count_steps(s.layout, 1, true, each_round(s.bytes), 0), s.ranks - 1);
 }
 
-void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  put_own(schedule, call);
-  allgather_bruck(schedule, everyone(layout, call.rank), all_blocks(call, layout));
+void bruck(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  put_own(writer, call);
+  allgather_bruck(writer, everyone(layout, call.rank), all_blocks(call, layout));
 }
 
 DenseCost bruck_cost(const Shape& s) {
@@ -60,23 +60,23 @@ DenseCost bruck_cost(const Shape& s) {
 }
 
 /// Leaders gather what their node has, exchange it among themselves, and hand all of it on.
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Group region = region_of(layout, call.rank);
   const Rank home = layout.region(call.rank);
-  put_own(schedule, call);
+  put_own(writer, call);
   if (region.me != 0) {
-    schedule.send(region.rank(0), {input(call, call.rank)});
+    writer.send(region.rank(0), {input(call, call.rank)});
   } else {
-    for (Rank i = 1; i < region.size(); ++i) schedule.receive(region.rank(i), {output(call, region.rank(i))});
+    for (Rank i = 1; i < region.size(); ++i) writer.receive(region.rank(i), {output(call, region.rank(i))});
     std::vector<Segment> blocks;
     for (Rank r = 0; r < layout.regions(); ++r) blocks.push_back(region_blocks(call, layout, r));
-    allgather_bruck(schedule, leaders_of(layout, layout.leader(home), call.rank), blocks);
+    allgather_bruck(writer, leaders_of(layout, layout.leader(home), call.rank), blocks);
   }
   // In the order in which it is there.
   Segment all{Buffer::receive, {}};
   for (Rank i = 0; i < layout.regions(); ++i)
     all.ranges.append(region_blocks(call, layout, (home + i) % layout.regions()).ranges);
-  broadcast(schedule, binomial(region, 0), all, settings.segment_bytes);
+  broadcast(writer, binomial(region, 0), all, settings.segment_bytes);
 }
 
 DenseCost node_aware_cost(const Shape& s) {
@@ -89,7 +89,7 @@ DenseCost node_aware_cost(const Shape& s) {
 
 /// J. L. Traeff, S. Hunold: Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER 2020: each
 /// rank sends its block to the rank of its lane in each other node; what has come in goes to all of the node.
-void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void multi_lane(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Group region = region_of(layout, call.rank);
   const Rank home = layout.region(call.rank);
   const Rank n = layout.regions();
@@ -98,11 +98,11 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
     for (const Rank source : layout.members(from))
       if (owner(layout, home, layout.index(source)) == at) f(source);
   };
-  put_own(schedule, call);
+  put_own(writer, call);
   for (Rank i = 1; i < n; ++i) {
     for_each_source((home - i + n) % n, call.rank,
-                    [&](Rank source) { schedule.receive(source, {output(call, source)}); });
-    schedule.send(owner(layout, (home + i) % n, region.me), {input(call, call.rank)});
+                    [&](Rank source) { writer.receive(source, {output(call, source)}); });
+    writer.send(owner(layout, (home + i) % n, region.me), {input(call, call.rank)});
   }
   const auto hand_over = [&](Rank at, std::function<void(Parts)> message) {
     Cutter cutter(settings.segment_bytes, std::move(message));
@@ -117,8 +117,8 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
   for (Rank i = 1; i < region.size(); ++i) {
     const Rank to = region.around(region.me + i);
     const Rank from = region.around(region.me - i);
-    hand_over(from, [&](Parts parts) { schedule.receive(from, std::move(parts)); });
-    hand_over(call.rank, [&](Parts parts) { schedule.send(to, std::move(parts)); });
+    hand_over(from, [&](Parts parts) { writer.receive(from, std::move(parts)); });
+    hand_over(call.rank, [&](Parts parts) { writer.send(to, std::move(parts)); });
   }
 }
 

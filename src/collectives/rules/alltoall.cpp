@@ -7,7 +7,7 @@
 
 namespace laneway::dense {
 
-Inputs::Inputs(Schedule& schedule, const DenseCall& call, Rank ranks) : call_(call) {
+Inputs::Inputs(PlanWriter& writer, const DenseCall& call, Rank ranks) : call_(call) {
   if (!call.in_place) return;
   RangeList all;
   begin_.push_back(0);
@@ -15,9 +15,9 @@ Inputs::Inputs(Schedule& schedule, const DenseCall& call, Rank ranks) : call_(ca
     all.append(call.receive.of(rank));
     begin_.push_back(all.bytes());
   }
-  const Segment copy = staged(schedule, all.bytes());
+  const Segment copy = staged(writer, all.bytes());
   copy_ = copy.ranges.empty() ? 0 : copy.ranges.runs().front().offset;
-  schedule.move({Buffer::receive, all}, copy);
+  writer.move({Buffer::receive, all}, copy);
 }
 
 Segment Inputs::of(Rank destination) const {
@@ -30,22 +30,22 @@ namespace alltoall {
 
 namespace {
 
-void keep_own(Schedule& schedule, const DenseCall& call) {
-  if (!call.in_place) schedule.move(input(call, call.rank), output(call, call.rank));
+void keep_own(PlanWriter& writer, const DenseCall& call) {
+  if (!call.in_place) writer.move(input(call, call.rank), output(call, call.rank));
 }
 
 /// Step i goes to the rank i further and comes from the one i before; `one_at_a_time`: each step after the last one.
 template <bool one_at_a_time>
-void in_steps(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Inputs inputs(schedule, call, layout.ranks());
+void in_steps(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Inputs inputs(writer, call, layout.ranks());
   const Rank n = layout.ranks();
-  keep_own(schedule, call);
+  keep_own(writer, call);
   std::vector<int> before;
   for (Rank i = 1; i < n; ++i) {
     const Rank to = (call.rank + i) % n;
     const Rank from = (call.rank - i + n) % n;
-    const int received = schedule.receive(from, {output(call, from)}, before);
-    const int sent = schedule.send(to, {inputs.of(to)}, before);
+    const int received = writer.receive(from, {output(call, from)}, before);
+    const int sent = writer.send(to, {inputs.of(to)}, before);
     if (one_at_a_time && (received >= 0 || sent >= 0)) before = {received, sent};
   }
 }
@@ -69,12 +69,12 @@ DenseCost pairwise_cost(const Shape& s) {
 
 /// The block that has j ranks to go takes a hop of 2^k in round k for each bit k of j. Between hops it waits in place j
 /// of one of two arrays in turn, so that none is sent from where another arrives in the same round.
-void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Inputs inputs(schedule, call, layout.ranks());
+void bruck(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Inputs inputs(writer, call, layout.ranks());
   const Rank n = layout.ranks();
   const std::int64_t bytes = call.bytes(call.rank, call.rank);
-  keep_own(schedule, call);
-  const std::array<Span, 2> waiting{schedule.stage(n * bytes), schedule.stage(n * bytes)};
+  keep_own(writer, call);
+  const std::array<Span, 2> waiting{writer.stage(n * bytes), writer.stage(n * bytes)};
   const auto hops = [](Rank j) { return __builtin_popcount(static_cast<unsigned>(j)); };
   const auto place = [&](Rank j, int hop) {
     const Span& array = waiting[static_cast<std::size_t>(hop % 2)];
@@ -89,8 +89,8 @@ void bruck(Schedule& schedule, const DenseCall& call, const Layout& layout, cons
       append(sent, hop == 0 ? inputs.of((call.rank + j) % n) : place(j, hop - 1));
       append(received, (j & ~(2 * bit - 1)) == 0 ? output(call, (call.rank - j + n) % n) : place(j, hop));
     }
-    schedule.receive((call.rank - bit + n) % n, received);
-    schedule.send((call.rank + bit) % n, sent);
+    writer.receive((call.rank - bit + n) % n, received);
+    writer.send((call.rank + bit) % n, sent);
   }
 }
 

@@ -85,13 +85,13 @@ class Ways {
 /// Blocks of many sources for a few destinations, one source after the other, in staging memory.
 class Batch {
  public:
-  Batch(Schedule& schedule, const DenseCall& call, std::vector<Rank> sources, std::vector<Rank> destinations)
+  Batch(PlanWriter& writer, const DenseCall& call, std::vector<Rank> sources, std::vector<Rank> destinations)
       : sources_(std::move(sources)), destinations_(std::move(destinations)) {
     begin_.reserve(sources_.size() * destinations_.size() + 1);
     begin_.push_back(0);
     for (const Rank s : sources_)
       for (const Rank d : destinations_) begin_.push_back(begin_.back() + call.bytes(s, d));
-    base_ = schedule.stage(begin_.back()).offset;
+    base_ = writer.stage(begin_.back()).offset;
   }
 
   [[nodiscard]] const std::vector<Rank>& sources() const { return sources_; }
@@ -115,12 +115,12 @@ class Batch {
 
 class Relay {
  public:
-  Relay(Schedule& schedule, const DenseCall& call, const Ways& ways, const DenseSettings& settings)
-      : schedule_(schedule),
+  Relay(PlanWriter& writer, const DenseCall& call, const Ways& ways, const DenseSettings& settings)
+      : writer_(writer),
         call_(call),
         ways_(ways),
         segment_(std::max<std::int64_t>(settings.segment_bytes, 1)),
-        inputs_(schedule, call, ways.regions().ranks()) {}
+        inputs_(writer, call, ways.regions().ranks()) {}
 
   void write() {
     inside();
@@ -138,12 +138,12 @@ class Relay {
     const auto all = ways_.neighbours();
     const auto n = static_cast<Rank>(all.size());
     const Rank me = ways_.regions().index(call_.rank);
-    if (!call_.in_place) schedule_.move(inputs_.of(call_.rank), output(call_, call_.rank));
+    if (!call_.in_place) writer_.move(inputs_.of(call_.rank), output(call_, call_.rank));
     for (Rank i = 1; i < n; ++i) {
       const Rank to = all[(me + i) % n];
       const Rank from = all[(me - i + n) % n];
-      schedule_.receive(from, {output(call_, from)});
-      schedule_.send(to, {inputs_.of(to)});
+      writer_.receive(from, {output(call_, from)});
+      writer_.send(to, {inputs_.of(to)});
     }
   }
 
@@ -159,7 +159,7 @@ class Relay {
     };
     if (!ways_.collects()) {
       const Rank collector = ways_.collector();
-      through([&](Parts parts) { schedule_.send(collector, std::move(parts)); }, [&](Rank d) { return inputs_.of(d); });
+      through([&](Parts parts) { writer_.send(collector, std::move(parts)); }, [&](Rank d) { return inputs_.of(d); });
       return;
     }
     std::vector<Rank> outside;
@@ -172,9 +172,9 @@ class Relay {
     });
     std::vector<Rank> others = ways_.sources(call_.rank);
     std::erase(others, call_.rank);
-    collected_.emplace(schedule_, call_, others, std::move(outside));
+    collected_.emplace(writer_, call_, others, std::move(outside));
     for (std::size_t s = 0; s < others.size(); ++s)
-      through([&](Parts parts) { schedule_.receive(others[s], std::move(parts)); },
+      through([&](Parts parts) { writer_.receive(others[s], std::move(parts)); },
               [&](Rank d) { return collected_->at(s, outside_number_[static_cast<std::size_t>(d)]); });
   }
 
@@ -182,7 +182,7 @@ class Relay {
     std::vector<Rank> neighbours(ways_.neighbours().begin(), ways_.neighbours().end());
     // Without gathering, what is for this rank goes to its place at once.
     if (!ways_.gathers()) std::erase(neighbours, call_.rank);
-    entered_.emplace(schedule_, call_, ways_.sources_through(call_.rank), neighbours);
+    entered_.emplace(writer_, call_, ways_.sources_through(call_.rank), neighbours);
     std::size_t s = 0;
     ways_.for_each_sender(call_.rank, [&](Rank collector) {
       Parts parts;
@@ -196,7 +196,7 @@ class Relay {
         append(parts, output(call_, source));
         append(parts, entered_->at(s++, before, neighbours.size() - before));
       }
-      schedule_.receive(collector, std::move(parts));
+      writer_.receive(collector, std::move(parts));
     });
     const Rank n = ways_.regions().regions();
     for (Rank i = 1; i < n; ++i) {
@@ -210,7 +210,7 @@ class Relay {
                                              : collected_->at(other, outside_number_[static_cast<std::size_t>(d)]));
         if (source != call_.rank) ++other;
       }
-      schedule_.send(ways_.entry(call_.rank, region), std::move(parts));
+      writer_.send(ways_.entry(call_.rank, region), std::move(parts));
     }
   }
 
@@ -218,7 +218,7 @@ class Relay {
   void hand_over() {
     for (const Rank t : ways_.collectors()) {
       if (t == call_.rank) continue;
-      Cutter cutter(segment_, [&](Parts parts) { schedule_.send(t, std::move(parts)); });
+      Cutter cutter(segment_, [&](Parts parts) { writer_.send(t, std::move(parts)); });
       for (std::size_t s = 0; s < entered_->sources().size(); ++s) {
         for (const Rank d : ways_.sources(t)) cutter.add(entered_->at(s, entered_->number(d)));
         cutter.may_end();
@@ -227,15 +227,14 @@ class Relay {
     }
     for (const Rank e : ways_.collectors()) {
       if (e == call_.rank) continue;
-      Cutter cutter(segment_, [&](Parts parts) { schedule_.receive(e, std::move(parts)); });
+      Cutter cutter(segment_, [&](Parts parts) { writer_.receive(e, std::move(parts)); });
       if (!ways_.gathers()) {
         for (const Rank source : ways_.sources_through(e)) {
           cutter.add(output(call_, source));
           cutter.may_end();
         }
       } else {
-        const Batch& batch =
-            handed_.emplace_back(schedule_, call_, ways_.sources_through(e), ways_.sources(call_.rank));
+        const Batch& batch = handed_.emplace_back(writer_, call_, ways_.sources_through(e), ways_.sources(call_.rank));
         for (std::size_t s = 0; s < batch.sources().size(); ++s) {
           cutter.add(batch.row(s));
           cutter.may_end();
@@ -251,7 +250,7 @@ class Relay {
     std::size_t handed = 0;
     for (const Rank e : ways_.collectors()) {
       if (!ways_.collects()) {
-        Cutter cutter(segment_, [&](Parts parts) { schedule_.receive(ways_.collector(), std::move(parts)); });
+        Cutter cutter(segment_, [&](Parts parts) { writer_.receive(ways_.collector(), std::move(parts)); });
         for (const Rank source : ways_.sources_through(e)) {
           cutter.add(output(call_, source));
           cutter.may_end();
@@ -266,7 +265,7 @@ class Relay {
           take(batch, number);
           continue;
         }
-        Cutter cutter(segment_, [&](Parts parts) { schedule_.send(d, std::move(parts)); });
+        Cutter cutter(segment_, [&](Parts parts) { writer_.send(d, std::move(parts)); });
         for (std::size_t s = 0; s < batch.sources().size(); ++s) {
           cutter.add(batch.at(s, number));
           cutter.may_end();
@@ -284,10 +283,10 @@ class Relay {
       from.ranges.append(batch.at(s, number).ranges);
       to.ranges.append(output(call_, batch.sources()[s]).ranges);
     }
-    schedule_.move(from, to);
+    writer_.move(from, to);
   }
 
-  Schedule& schedule_;
+  PlanWriter& writer_;
   const DenseCall& call_;
   const Ways& ways_;
   std::int64_t segment_;
@@ -328,9 +327,9 @@ void with_ways(Rank rank, const Layout& layout, const DenseSettings& settings, F
 }
 
 template <bool gathers, Cut cut>
-void relay(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void relay(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   with_ways<gathers, cut>(call.rank, layout, settings,
-                          [&](const Ways& ways) { Relay(schedule, call, ways, settings).write(); });
+                          [&](const Ways& ways) { Relay(writer, call, ways, settings).write(); });
 }
 
 template <bool gathers, Cut cut>

@@ -15,10 +15,10 @@ Segment anything() {
 }
 
 /// Returns the steps after which all of the group, and what `heard` stands for, have come.
-std::vector<int> disseminate(Schedule& schedule, const Group& group, std::vector<int> heard) {
+std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector<int> heard) {
   for (Rank distance = 1; group.me >= 0 && distance < group.size(); distance *= 2) {
-    const int received = schedule.receive(group.around(group.me - distance), {staged(schedule, 1)});
-    schedule.send(group.around(group.me + distance), {anything()}, heard);
+    const int received = writer.receive(group.around(group.me - distance), {staged(writer, 1)});
+    writer.send(group.around(group.me + distance), {anything()}, heard);
     heard.push_back(received);
   }
   return heard;
@@ -26,8 +26,8 @@ std::vector<int> disseminate(Schedule& schedule, const Group& group, std::vector
 
 }  // namespace
 
-void dissemination(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  disseminate(schedule, everyone(layout, call.rank), {});
+void dissemination(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  disseminate(writer, everyone(layout, call.rank), {});
 }
 
 DenseCost dissemination_cost(const Shape& s) {
@@ -35,18 +35,18 @@ DenseCost dissemination_cost(const Shape& s) {
 }
 
 /// Ranks tell their node's leader; leaders tell each other, and then their ranks.
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Group region = region_of(layout, call.rank);
   const Rank leader = region.rank(0);
   if (region.me != 0) {
-    schedule.send(leader, {anything()});
-    schedule.receive(leader, {staged(schedule, 1)});
+    writer.send(leader, {anything()});
+    writer.receive(leader, {staged(writer, 1)});
     return;
   }
   std::vector<int> heard;
-  for (Rank i = 1; i < region.size(); ++i) heard.push_back(schedule.receive(region.rank(i), {staged(schedule, 1)}));
-  heard = disseminate(schedule, leaders_of(layout, leader, call.rank), std::move(heard));
-  for (Rank i = 1; i < region.size(); ++i) schedule.send(region.rank(i), {anything()}, heard);
+  for (Rank i = 1; i < region.size(); ++i) heard.push_back(writer.receive(region.rank(i), {staged(writer, 1)}));
+  heard = disseminate(writer, leaders_of(layout, leader, call.rank), std::move(heard));
+  for (Rank i = 1; i < region.size(); ++i) writer.send(region.rank(i), {anything()}, heard);
 }
 
 DenseCost node_aware_cost(const Shape& s) {

@@ -24,7 +24,7 @@ std::vector<Rank> subtree(const Tree& tree, Rank me) {
 /// Where an inner rank keeps the blocks of those below it; at the root their places in the arguments.
 class Kept {
  public:
-  Kept(Schedule& schedule, const DenseCall& call, const Tree& tree) : call_(call) {
+  Kept(PlanWriter& writer, const DenseCall& call, const Tree& tree) : call_(call) {
     if (tree.parent < 0) return;
     for (const std::vector<Rank>& below : tree.below) {
       std::int64_t bytes = 0;
@@ -34,7 +34,7 @@ class Kept {
         begin.push_back(bytes);
         bytes += block_bytes(rank);
       }
-      const std::int64_t base = schedule.stage(bytes).offset;
+      const std::int64_t base = writer.stage(bytes).offset;
       for (std::size_t i = 0; i < ranks.size(); ++i) place_[ranks[i]] = {base + begin[i], block_bytes(ranks[i])};
     }
   }
@@ -60,25 +60,25 @@ class Kept {
   std::map<Rank, Range> place_;
 };
 
-void gather_up(Schedule& schedule, const DenseCall& call, const Tree& tree) {
-  const Kept kept(schedule, call, tree);
-  if (tree.parent < 0 && !call.in_place) schedule.move(input(call, call.rank), output(call, call.rank));
+void gather_up(PlanWriter& writer, const DenseCall& call, const Tree& tree) {
+  const Kept kept(writer, call, tree);
+  if (tree.parent < 0 && !call.in_place) writer.move(input(call, call.rank), output(call, call.rank));
   for (std::size_t c = 0; c < tree.children.size(); ++c)
-    schedule.receive(tree.children[c], kept.of(in_order(tree.below[c])));
-  if (tree.parent >= 0) schedule.send(tree.parent, kept.of(subtree(tree, call.rank)));
+    writer.receive(tree.children[c], kept.of(in_order(tree.below[c])));
+  if (tree.parent >= 0) writer.send(tree.parent, kept.of(subtree(tree, call.rank)));
 }
 
 /// The transpose.
-void scatter_down(Schedule& schedule, const DenseCall& call, const Tree& tree) {
-  const Kept kept(schedule, call, tree);
-  if (tree.parent >= 0) schedule.receive(tree.parent, kept.of(subtree(tree, call.rank)));
+void scatter_down(PlanWriter& writer, const DenseCall& call, const Tree& tree) {
+  const Kept kept(writer, call, tree);
+  if (tree.parent >= 0) writer.receive(tree.parent, kept.of(subtree(tree, call.rank)));
   for (std::size_t c = 0; c < tree.children.size(); ++c)
-    schedule.send(tree.children[c], kept.of(in_order(tree.below[c])));
-  if (tree.parent < 0 && !call.in_place) schedule.move(input(call, call.rank), output(call, 0));
+    writer.send(tree.children[c], kept.of(in_order(tree.below[c])));
+  if (tree.parent < 0 && !call.in_place) writer.move(input(call, call.rank), output(call, 0));
 }
 
-void along(Schedule& schedule, const DenseCall& call, const Tree& tree) {
-  (call.kind == Dense::gather ? gather_up : scatter_down)(schedule, call, tree);
+void along(PlanWriter& writer, const DenseCall& call, const Tree& tree) {
+  (call.kind == Dense::gather ? gather_up : scatter_down)(writer, call, tree);
 }
 
 /// A leader needs the sizes of its members' blocks.
@@ -103,16 +103,16 @@ DenseCost from_elsewhere(const Shape& s, double messages) {
 
 }  // namespace
 
-void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  along(schedule, call, flat(everyone(layout, call.rank), call.root));
+void direct(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  along(writer, call, flat(everyone(layout, call.rank), call.root));
 }
 
 DenseCost direct_cost(const Shape& s) {
   return one_way(add(inside(s, 1, s.home - 1, (s.home - 1) * s.bytes, 0, 1), from_elsewhere(s, s.ranks - s.home)));
 }
 
-void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  along(schedule, call, dense::binomial(everyone(layout, call.rank), call.root));
+void binomial(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  along(writer, call, dense::binomial(everyone(layout, call.rank), call.root));
 }
 
 DenseCost binomial_cost(const Shape& s) {
@@ -128,8 +128,8 @@ DenseCost binomial_cost(const Shape& s) {
   return cost;
 }
 
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  along(schedule, call, over_regions(layout, call.root, call.rank, flat, flat));
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  along(writer, call, over_regions(layout, call.root, call.rank, flat, flat));
 }
 
 DenseCost node_aware_cost(const Shape& s) {

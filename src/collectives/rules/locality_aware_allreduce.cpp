@@ -13,8 +13,8 @@ namespace {
 
 class Radix {
  public:
-  Radix(Schedule& schedule, const DenseCall& call, const Layout& layout)
-      : schedule_(schedule),
+  Radix(PlanWriter& writer, const DenseCall& call, const Layout& layout)
+      : writer_(writer),
         call_(call),
         layout_(layout),
         home_(layout.region(call.rank)),
@@ -22,14 +22,14 @@ class Radix {
         sum_(output(call, 0)) {
     for (const std::int64_t most = layout.smallest() + 1; core_ * most <= layout.regions();) add(most);
     if (layout.regions() / core_ > 1) add(layout.regions() / core_);
-    how_ = schedule.combination(call.combination);
+    how_ = writer.combination(call.combination);
   }
 
   void write(const DenseSettings& settings) {
     const std::int64_t segment_bytes = settings.segment_bytes;
     const bool is_short = settings.is_short(sum_.ranges.bytes());
     const Tree tree = tree_inside(is_short)(region_of(layout_, call_.rank), 0);
-    reduce(schedule_, tree, input(call_, 0), sum_, call_.combination, segment_bytes, is_short);
+    reduce(writer_, tree, input(call_, 0), sum_, call_.combination, segment_bytes, is_short);
     fold();
     std::int64_t stride = 1;
     for (const std::int64_t radix : radices_) {
@@ -37,7 +37,7 @@ class Radix {
       stride *= radix;
     }
     unfold();
-    broadcast(schedule_, tree, sum_, segment_bytes);
+    broadcast(writer_, tree, sum_, segment_bytes);
   }
 
  private:
@@ -51,24 +51,24 @@ class Radix {
   void fold() {
     if (index_ != 0) return;
     if (home_ >= core_) {
-      schedule_.send(leader(home_ - core_), {sum_});
+      writer_.send(leader(home_ - core_), {sum_});
     } else if (home_ + core_ < layout_.regions()) {
       const Segment arrived = place(0);
-      schedule_.receive(leader(home_ + core_), {arrived});
-      schedule_.combine(arrived, sum_, how_);
+      writer_.receive(leader(home_ + core_), {arrived});
+      writer_.combine(arrived, sum_, how_);
     }
   }
   void unfold() {
     if (index_ != 0) return;
     if (home_ >= core_)
-      schedule_.receive(leader(home_ - core_), {sum_});
+      writer_.receive(leader(home_ - core_), {sum_});
     else if (home_ + core_ < layout_.regions())
-      schedule_.send(leader(home_ + core_), {sum_});
+      writer_.send(leader(home_ + core_), {sum_});
   }
 
   /// Where what comes for member `index` arrives.
   Segment place(std::size_t index) {
-    while (arrivals_.size() <= index) arrivals_.push_back(staged(schedule_, sum_.ranges.bytes()));
+    while (arrivals_.size() <= index) arrivals_.push_back(staged(writer_, sum_.ranges.bytes()));
     return arrivals_[index];
   }
 
@@ -80,37 +80,37 @@ class Radix {
     const auto position = [&](std::int64_t member) { return member < here ? member : member + 1; };
     const Rank lead = leader(home_);
     if (index_ == 0)
-      for (std::int64_t m = 1; m < radix - 1; ++m) schedule_.send(member(m), {sum_});
+      for (std::int64_t m = 1; m < radix - 1; ++m) writer_.send(member(m), {sum_});
     else
-      schedule_.receive(lead, {sum_});
+      writer_.receive(lead, {sum_});
     const std::int64_t there = position(index_);
     const auto other = static_cast<Rank>(home_ + (there - here) * stride);
     const Rank partner = layout_.member(other, static_cast<Rank>(here < there ? here : here - 1));
-    schedule_.send(partner, {sum_});
+    writer_.send(partner, {sum_});
     const Segment arrived = place(0);
-    schedule_.receive(partner, {arrived});
+    writer_.receive(partner, {arrived});
     if (index_ != 0) {
-      schedule_.send(lead, {arrived});
+      writer_.send(lead, {arrived});
       return;
     }
-    for (std::int64_t m = 1; m < radix - 1; ++m) schedule_.receive(member(m), {place(static_cast<std::size_t>(m))});
+    for (std::int64_t m = 1; m < radix - 1; ++m) writer_.receive(member(m), {place(static_cast<std::size_t>(m))});
     combine_all(here, radix);
   }
 
   void combine_all(std::int64_t here, std::int64_t radix) {
-    if (here > 0 && !total_) total_ = staged(schedule_, sum_.ranges.bytes());
+    if (here > 0 && !total_) total_ = staged(writer_, sum_.ranges.bytes());
     const Segment total = here > 0 ? *total_ : sum_;
     for (std::int64_t p = 0; p < radix; ++p) {
       const Segment operand = p == here ? sum_ : place(static_cast<std::size_t>(p < here ? p : p - 1));
       if (p > 0)
-        schedule_.combine(operand, total, how_);
+        writer_.combine(operand, total, how_);
       else
-        schedule_.move(operand, total);
+        writer_.move(operand, total);
     }
-    schedule_.move(total, sum_);
+    writer_.move(total, sum_);
   }
 
-  Schedule& schedule_;
+  PlanWriter& writer_;
   const DenseCall& call_;
   const Layout& layout_;
   Rank home_;
@@ -125,8 +125,8 @@ class Radix {
 
 }  // namespace
 
-void locality_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  Radix(schedule, call, layout).write(settings);
+void locality_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  Radix(writer, call, layout).write(settings);
 }
 
 DenseCost locality_aware_cost(const Shape& s) {

@@ -4,22 +4,22 @@
 
 namespace laneway::dense {
 
-void combine_in_order(Schedule& schedule, const DenseCall& call, const Layout& layout,
+void combine_in_order(PlanWriter& writer, const DenseCall& call, const Layout& layout,
                       const std::function<Segment(Rank)>& piece, const Segment& result) {
   const Rank n = layout.ranks();
   const std::int64_t bytes = result.ranges.bytes();
-  const std::int8_t how = schedule.combination(call.combination);
+  const std::int8_t how = writer.combination(call.combination);
   std::vector<Segment> operands;  // by rank
-  for (Rank rank = 0; rank < n; ++rank) operands.push_back(staged(schedule, bytes));
-  schedule.move(piece(call.rank), operands[static_cast<std::size_t>(call.rank)]);
+  for (Rank rank = 0; rank < n; ++rank) operands.push_back(staged(writer, bytes));
+  writer.move(piece(call.rank), operands[static_cast<std::size_t>(call.rank)]);
   for (Rank i = 1; i < n; ++i) {
     const Rank from = (call.rank - i + n) % n;
     const Rank to = (call.rank + i) % n;
-    schedule.receive(from, {operands[static_cast<std::size_t>(from)]});
-    schedule.send(to, {piece(to)});
+    writer.receive(from, {operands[static_cast<std::size_t>(from)]});
+    writer.send(to, {piece(to)});
   }
-  schedule.move(operands.front(), result);
-  for (std::size_t i = 1; i < operands.size(); ++i) schedule.combine(operands[i], result, how);
+  writer.move(operands.front(), result);
+  for (std::size_t i = 1; i < operands.size(); ++i) writer.combine(operands[i], result, how);
 }
 
 namespace reduce_scatter {
@@ -31,7 +31,7 @@ struct Copy {
   Segment data;
   Cuts cuts;
 };
-Copy copy_of_vector(Schedule& schedule, const DenseCall& call, const Layout& layout) {
+Copy copy_of_vector(PlanWriter& writer, const DenseCall& call, const Layout& layout) {
   Copy copy;
   Segment all{input(call, 0).buffer, {}};
   copy.cuts.at.push_back(0);
@@ -39,8 +39,8 @@ Copy copy_of_vector(Schedule& schedule, const DenseCall& call, const Layout& lay
     all.ranges.append(input(call, rank).ranges);
     copy.cuts.at.push_back(all.ranges.bytes());
   }
-  copy.data = staged(schedule, all.ranges.bytes());
-  schedule.move(all, copy.data);
+  copy.data = staged(writer, all.ranges.bytes());
+  writer.move(all, copy.data);
   return copy;
 }
 
@@ -54,9 +54,9 @@ DenseCost half_of(const DenseCost& whole, const Shape& s) {
 
 }  // namespace
 
-void pairwise(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+void pairwise(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   combine_in_order(
-      schedule, call, layout, [&](Rank rank) { return input(call, rank); }, output(call, 0));
+      writer, call, layout, [&](Rank rank) { return input(call, rank); }, output(call, 0));
 }
 
 DenseCost pairwise_cost(const Shape& s) {
@@ -67,20 +67,20 @@ DenseCost pairwise_cost(const Shape& s) {
   return cost;
 }
 
-void ring(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Copy copy = copy_of_vector(schedule, call, layout);
-  reduce_scatter_ring(schedule, everyone(layout, call.rank), copy.data, copy.cuts, call.combination);
-  schedule.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
+void ring(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Copy copy = copy_of_vector(writer, call, layout);
+  reduce_scatter_ring(writer, everyone(layout, call.rank), copy.data, copy.cuts, call.combination);
+  writer.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
 }
 
 DenseCost ring_cost(const Shape& s) {
   return half_of(allreduce::ring_cost(s), s);
 }
 
-void recursive_halving(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Copy copy = copy_of_vector(schedule, call, layout);
-  reduce_scatter_halving(schedule, everyone(layout, call.rank), copy.data, copy.cuts, call.combination);
-  schedule.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
+void recursive_halving(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  const Copy copy = copy_of_vector(writer, call, layout);
+  reduce_scatter_halving(writer, everyone(layout, call.rank), copy.data, copy.cuts, call.combination);
+  writer.move(part(copy.data, copy.cuts, call.rank), output(call, 0));
 }
 
 DenseCost recursive_halving_cost(const Shape& s) {
@@ -89,11 +89,11 @@ DenseCost recursive_halving_cost(const Shape& s) {
 
 /// The transpose of allgather's multi_lane: the members of a node combine what they have for a rank elsewhere at the
 /// one that has its lane, which sends the sum.
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Group region = region_of(layout, call.rank);
   const Rank home = layout.region(call.rank);
   const Rank n = layout.regions();
-  const std::int8_t how = schedule.combination(call.combination);
+  const std::int8_t how = writer.combination(call.combination);
   const auto has_lane = [&](Rank member, Rank rank) { return owner(layout, home, layout.index(rank)) == member; };
   // What the members have for ranks elsewhere, by the one that has their lanes.
   const auto for_others = [&](Rank member) {
@@ -104,39 +104,39 @@ void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout,
     return all;
   };
   const Segment own = for_others(call.rank);
-  const Segment sum = staged(schedule, own.ranges.bytes());
+  const Segment sum = staged(writer, own.ranges.bytes());
   const Segment mine = input(call, call.rank);
-  schedule.move(own, sum);
+  writer.move(own, sum);
   std::vector<Segment> arrived;
   const auto receive_mine = [&](Rank from) {
-    arrived.push_back(staged(schedule, mine.ranges.bytes()));
-    schedule.receive(from, {arrived.back()});
+    arrived.push_back(staged(writer, mine.ranges.bytes()));
+    writer.receive(from, {arrived.back()});
   };
   for (Rank i = 1; i < region.size(); ++i) {
     const Rank to = region.around(region.me + i);
     const Rank from = region.around(region.me - i);
     receive_mine(from);
-    schedule.send(to, {input(call, to)});
-    const Segment theirs = staged(schedule, sum.ranges.bytes());
-    schedule.receive(from, {theirs});
-    schedule.send(to, {for_others(to)});
-    schedule.combine(theirs, sum, how);
+    writer.send(to, {input(call, to)});
+    const Segment theirs = staged(writer, sum.ranges.bytes());
+    writer.receive(from, {theirs});
+    writer.send(to, {for_others(to)});
+    writer.combine(theirs, sum, how);
   }
   std::int64_t at = 0;
   for (Rank i = 1; i < n; ++i) {
     for (const Rank rank : layout.members((home + i) % n)) {
       if (!has_lane(call.rank, rank)) continue;
       const std::int64_t bytes = input(call, rank).ranges.bytes();
-      schedule.send(rank, {part(sum, at, bytes)});
+      writer.send(rank, {part(sum, at, bytes)});
       at += bytes;
     }
     receive_mine(owner(layout, (home - i + n) % n, region.me));
   }
   // In place the result may overlap what this rank has for it.
-  const Segment result = call.in_place ? staged(schedule, mine.ranges.bytes()) : output(call, 0);
-  schedule.move(mine, result);
-  for (const Segment& operand : arrived) schedule.combine(operand, result, how);
-  schedule.move(result, output(call, 0));
+  const Segment result = call.in_place ? staged(writer, mine.ranges.bytes()) : output(call, 0);
+  writer.move(mine, result);
+  for (const Segment& operand : arrived) writer.combine(operand, result, how);
+  writer.move(result, output(call, 0));
 }
 
 DenseCost node_aware_cost(const Shape& s) {

@@ -7,18 +7,18 @@ namespace laneway::dense::reduction {
 namespace {
 
 /// A leaf sends its input as it is; others combine in memory of their own, the root in its result.
-void up(Schedule& schedule, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes,
+void up(PlanWriter& writer, const DenseCall& call, const Tree& tree, std::int64_t segment_bytes,
         const DenseSettings& settings) {
   const Segment own = input(call, 0);
   const bool is_leaf = tree.children.empty();
-  const Segment sum = tree.parent < 0 ? output(call, 0) : is_leaf ? own : staged(schedule, own.ranges.bytes());
-  reduce(schedule, tree, own, sum, call.combination, segment_bytes, settings.is_short(own.ranges.bytes()));
+  const Segment sum = tree.parent < 0 ? output(call, 0) : is_leaf ? own : staged(writer, own.ranges.bytes());
+  reduce(writer, tree, own, sum, call.combination, segment_bytes, settings.is_short(own.ranges.bytes()));
 }
 
 }  // namespace
 
-void direct(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  up(schedule, call, flat(everyone(layout, call.rank), call.root), 0, settings);
+void direct(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  up(writer, call, flat(everyone(layout, call.rank), call.root), 0, settings);
 }
 
 DenseCost direct_cost(const Shape& s) {
@@ -27,27 +27,27 @@ DenseCost direct_cost(const Shape& s) {
   return cost;
 }
 
-void binomial(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  up(schedule, call, dense::binomial(everyone(layout, call.rank), call.root), 0, settings);
+void binomial(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  up(writer, call, dense::binomial(everyone(layout, call.rank), call.root), 0, settings);
 }
 
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const bool is_short = settings.is_short(input(call, 0).ranges.bytes());
-  up(schedule, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
+  up(writer, call, over_regions(layout, call.root, call.rank, tree_between(is_short), tree_inside(is_short)),
      settings.segment_bytes, settings);
 }
 
-void chain(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  up(schedule, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes,
+void chain(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  up(writer, call, over_regions(layout, call.root, call.rank, dense::chain, dense::chain), settings.segment_bytes,
      settings);
 }
 
-void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void multi_lane(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment own = input(call, 0);
   const bool is_root = call.rank == call.root;
-  const Segment sum = is_root ? output(call, 0) : staged(schedule, own.ranges.bytes());
+  const Segment sum = is_root ? output(call, 0) : staged(writer, own.ranges.bytes());
   const Cuts cuts = cut_evenly(own.ranges.bytes(), call.combination.element_bytes, layout.largest());
-  reduce_on_node(schedule, layout, call.rank, own, sum, cuts, call.combination);
+  reduce_on_node(writer, layout, call.rank, own, sum, cuts, call.combination);
   const Rank target = layout.region(call.root);
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Group group = lane_of(layout, lane, call.rank);
@@ -55,41 +55,41 @@ void multi_lane(Schedule& schedule, const DenseCall& call, const Layout& layout,
     const std::int64_t segment = lane_segment(layout, settings.segment_bytes);
     const Tree tree = lane_tree(group, target, cuts.bytes(0), segment);
     const Segment combined = part(sum, cuts, lane);
-    reduce(schedule, tree, combined, combined, call.combination, segment, true);
+    reduce(writer, tree, combined, combined, call.combination, segment, true);
   }
   for (Rank lane = 0; lane < cuts.parts(); ++lane) {
     const Rank last = owner(layout, target, lane);
     if (last == call.root) continue;
-    if (is_root) schedule.receive(last, {part(sum, cuts, lane)});
-    if (call.rank == last) schedule.send(call.root, {part(sum, cuts, lane)});
+    if (is_root) writer.receive(last, {part(sum, cuts, lane)});
+    if (call.rank == last) writer.send(call.root, {part(sum, cuts, lane)});
   }
 }
 
 /// From rank to rank, each combining its own operand to the right of what has come: the results are canonical.
-void ordered(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void ordered(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment own = input(call, 0);
   const Rank last = layout.ranks() - 1;
-  const Segment copy = call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
-  schedule.move(own, copy);
+  const Segment copy = call.rank > 0 ? staged(writer, own.ranges.bytes()) : own;
+  writer.move(own, copy);
   const bool ends_here = call.rank == last && call.rank == call.root;
-  const Segment sum = ends_here ? output(call, 0) : call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
+  const Segment sum = ends_here ? output(call, 0) : call.rank > 0 ? staged(writer, own.ranges.bytes()) : own;
   if (last == 0) {
-    schedule.move(own, output(call, 0));
+    writer.move(own, output(call, 0));
     return;
   }
-  const std::int8_t how = schedule.combination(call.combination);
+  const std::int8_t how = writer.combination(call.combination);
   const Cuts cuts = cut_to_segments(own.ranges.bytes(), call.combination.element_bytes, settings.segment_bytes);
   for (Rank s = 0; s < cuts.parts(); ++s) {
     const Segment piece = part(sum, cuts, s);
     if (call.rank > 0) {
-      schedule.receive(call.rank - 1, {piece});
-      schedule.combine(part(copy, cuts, s), piece, how);
+      writer.receive(call.rank - 1, {piece});
+      writer.combine(part(copy, cuts, s), piece, how);
     }
     if (call.rank < last)
-      schedule.send(call.rank + 1, {piece});
+      writer.send(call.rank + 1, {piece});
     else if (!ends_here)
-      schedule.send(call.root, {piece});
-    if (call.rank == call.root && call.root != last) schedule.receive(last, {part(output(call, 0), cuts, s)});
+      writer.send(call.root, {piece});
+    if (call.rank == call.root && call.root != last) writer.receive(last, {part(output(call, 0), cuts, s)});
   }
 }
 

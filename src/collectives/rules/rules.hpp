@@ -48,7 +48,7 @@ Cost ring_cost, rabenseifner_cost;
 /// Of alltoall: what this rank sends. In place that is copied first, because it lies where data arrives.
 class Inputs {
  public:
-  Inputs(Schedule& schedule, const DenseCall& call, Rank ranks);
+  Inputs(PlanWriter& writer, const DenseCall& call, Rank ranks);
 
   [[nodiscard]] Segment of(Rank destination) const;
 
@@ -60,7 +60,7 @@ class Inputs {
 
 /// `result` = piece of rank 0 op that of rank 1 op ...: each rank sends `piece(j)` of what it has to rank j, and
 /// combines what comes in the order of ranks.
-void combine_in_order(Schedule& schedule, const DenseCall& call, const Layout& layout,
+void combine_in_order(PlanWriter& writer, const DenseCall& call, const Layout& layout,
                       const std::function<Segment(Rank)>& piece, const Segment& result);
 
 }  // namespace laneway::dense

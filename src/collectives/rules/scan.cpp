@@ -7,40 +7,40 @@ namespace {
 /// W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986. `inclusive` has each rank's operand first and the
 /// combination of all up to it in the end, if that is wanted; `exclusive`, if there is one, that of all before it. The
 /// first has none.
-void scan_group(Schedule& schedule, const Group& group, const Segment& inclusive, bool wants_inclusive,
+void scan_group(PlanWriter& writer, const Group& group, const Segment& inclusive, bool wants_inclusive,
                 const Segment* exclusive, const Combination& how) {
   if (group.me < 0) return;
-  const std::int8_t combination = schedule.combination(how);
+  const std::int8_t combination = writer.combination(how);
   bool has_some = false;
   for (Rank distance = 1; distance < group.size(); distance *= 2) {
-    if (group.me + distance < group.size()) schedule.send(group.rank(group.me + distance), {inclusive});
+    if (group.me + distance < group.size()) writer.send(group.rank(group.me + distance), {inclusive});
     if (group.me - distance < 0) continue;
-    const Segment arrived = staged(schedule, inclusive.ranges.bytes());
-    schedule.receive(group.rank(group.me - distance), {arrived});
-    if (wants_inclusive || group.me + 2 * distance < group.size()) schedule.combine(arrived, inclusive, combination);
+    const Segment arrived = staged(writer, inclusive.ranges.bytes());
+    writer.receive(group.rank(group.me - distance), {arrived});
+    if (wants_inclusive || group.me + 2 * distance < group.size()) writer.combine(arrived, inclusive, combination);
     if (exclusive == nullptr) continue;
     if (has_some)
-      schedule.combine(arrived, *exclusive, combination);
+      writer.combine(arrived, *exclusive, combination);
     else
-      schedule.move(arrived, *exclusive);
+      writer.move(arrived, *exclusive);
     has_some = true;
   }
 }
 
 /// A scan of a group, by kind: where the inclusive sums are, if they are wanted.
-Segment scan_members(Schedule& schedule, const DenseCall& call, const Group& group, bool wants_inclusive) {
+Segment scan_members(PlanWriter& writer, const DenseCall& call, const Group& group, bool wants_inclusive) {
   const Segment result = output(call, 0);
   const bool excludes = call.kind == Dense::exscan;
-  const Segment inclusive = excludes ? staged(schedule, result.ranges.bytes()) : result;
-  schedule.move(input(call, 0), inclusive);
-  scan_group(schedule, group, inclusive, wants_inclusive || !excludes, excludes ? &result : nullptr, call.combination);
+  const Segment inclusive = excludes ? staged(writer, result.ranges.bytes()) : result;
+  writer.move(input(call, 0), inclusive);
+  scan_group(writer, group, inclusive, wants_inclusive || !excludes, excludes ? &result : nullptr, call.combination);
   return inclusive;
 }
 
 }  // namespace
 
-void recursive_doubling(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  scan_members(schedule, call, everyone(layout, call.rank), false);
+void recursive_doubling(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  scan_members(writer, call, everyone(layout, call.rank), false);
 }
 
 DenseCost recursive_doubling_cost(const Shape& s) {
@@ -49,55 +49,55 @@ DenseCost recursive_doubling_cost(const Shape& s) {
 }
 
 /// From rank to rank, in canonical order.
-void linear(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+void linear(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment own = input(call, 0);
   const Segment result = output(call, 0);
   const bool excludes = call.kind == Dense::exscan;
   const Rank last = layout.ranks() - 1;
-  const std::int8_t how = schedule.combination(call.combination);
+  const std::int8_t how = writer.combination(call.combination);
   if (call.rank == 0) {
-    if (!excludes) schedule.move(own, result);
+    if (!excludes) writer.move(own, result);
   }
-  const Segment copy = call.rank > 0 ? staged(schedule, own.ranges.bytes()) : own;
-  schedule.move(own, copy);
-  const Segment sum = call.rank == 0 ? own : excludes ? staged(schedule, own.ranges.bytes()) : result;
+  const Segment copy = call.rank > 0 ? staged(writer, own.ranges.bytes()) : own;
+  writer.move(own, copy);
+  const Segment sum = call.rank == 0 ? own : excludes ? staged(writer, own.ranges.bytes()) : result;
   const Cuts cuts = cut_to_segments(own.ranges.bytes(), call.combination.element_bytes, settings.segment_bytes);
   for (Rank s = 0; s < cuts.parts(); ++s) {
     const Segment piece = part(sum, cuts, s);
     if (call.rank > 0) {
-      schedule.receive(call.rank - 1, {part(result, cuts, s)});
-      if (excludes && call.rank < last) schedule.move(part(result, cuts, s), piece);
-      if (!excludes || call.rank < last) schedule.combine(part(copy, cuts, s), piece, how);
+      writer.receive(call.rank - 1, {part(result, cuts, s)});
+      if (excludes && call.rank < last) writer.move(part(result, cuts, s), piece);
+      if (!excludes || call.rank < last) writer.combine(part(copy, cuts, s), piece, how);
     }
-    if (call.rank < last) schedule.send(call.rank + 1, {piece});
+    if (call.rank < last) writer.send(call.rank + 1, {piece});
   }
 }
 
 /// Inside of nodes; between their last ranks, which have the sums of their nodes; and what is before a node goes to all
 /// of it. Where a node's ranks do not follow each other there is no such sum: then as recursive_doubling.
-void node_aware(Schedule& schedule, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
-  if (layout.placement() != Layout::Placement::blocks) return recursive_doubling(schedule, call, layout, settings);
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  if (layout.placement() != Layout::Placement::blocks) return recursive_doubling(writer, call, layout, settings);
   const Group region = region_of(layout, call.rank);
   const Segment result = output(call, 0);
   const std::int64_t bytes = result.ranges.bytes();
   const Rank home = layout.region(call.rank);
   const bool has_total = region.me + 1 == region.size() && home + 1 < layout.regions();
-  const Segment inclusive = scan_members(schedule, call, region, has_total);
+  const Segment inclusive = scan_members(writer, call, region, has_total);
   Group lasts;
   for (Rank r = 0; r < layout.regions(); ++r) lasts.ranks.push_back(layout.members(r).back());
-  const Segment before = staged(schedule, bytes);
+  const Segment before = staged(writer, bytes);
   if (region.me + 1 == region.size()) {
     lasts.me = home;
-    const Segment total = staged(schedule, bytes);
-    schedule.move(inclusive, total);
-    scan_group(schedule, lasts, total, false, &before, call.combination);
+    const Segment total = staged(writer, bytes);
+    writer.move(inclusive, total);
+    scan_group(writer, lasts, total, false, &before, call.combination);
   }
   if (home == 0) return;
-  broadcast(schedule, dense::binomial(region, region.size() - 1), before, 0);
+  broadcast(writer, dense::binomial(region, region.size() - 1), before, 0);
   if (call.kind == Dense::exscan && region.me == 0)
-    schedule.move(before, result);
+    writer.move(before, result);
   else
-    schedule.combine(before, result, schedule.combination(call.combination));
+    writer.combine(before, result, writer.combination(call.combination));
 }
 
 DenseCost node_aware_cost(const Shape& s) {
