@@ -107,13 +107,10 @@ class TypedPlanner {
   void add(StepKind kind, const TypedEdge& edge) {
     if (!moves(edge) || (edge.peer == rank_ && !own_messages_)) return;
     const std::optional<Range> whole = edge.map->contiguous(edge.count, edge.offset);
-    Step step;
-    step.kind = kind;
-    step.peer = edge.peer;
-    step.channel = channel_of(Stage::direct, channels_[edge.peer]++);
+    const int channel = channel_of(Stage::direct, channels_[edge.peer]++);
     const std::int64_t first = edge.map->hull_of(edge.count, edge.offset).offset;
-    step.span = {kind == StepKind::send ? Buffer::send : Buffer::receive, first, edge.bytes()};
-    plan_.steps.push_back(std::move(step));
+    const Span span{kind == StepKind::send ? Buffer::send : Buffer::receive, first, edge.bytes()};
+    plan_.steps.push_back(message_of(kind, Stage::direct, edge.peer, channel, span));
     has_types_ = has_types_ || !whole;
     const Elements elements = whole ? Elements{} : Elements{edge.type, edge.count, edge.offset - first};
     if (kind == StepKind::send)

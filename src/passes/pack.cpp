@@ -90,9 +90,11 @@ class Packing {
   }
 
   void find_writers(const Step& step, std::vector<int>& writers) {
-    const auto find = [&](Buffer buffer, const RangeList& ranges) { writers_.reads(buffer, ranges, next(), writers); };
-    if (step.kind == StepKind::move && step.from == Buffer::staging) find(Buffer::staging, read_by(step.runs));
-    if (step.kind == StepKind::send) step.span.for_each_part(find);
+    if (step.kind == StepKind::move && step.from == Buffer::staging)
+      writers_.reads(Buffer::staging, read_by(step.runs), next(), writers);
+    if (step.kind == StepKind::send)
+      step.span.for_each(
+          [&](Buffer buffer, Range place, std::int64_t) { writers_.reads(buffer, place, next(), writers); });
     sort_unique(writers);
   }
 
@@ -100,10 +102,11 @@ class Packing {
     const Step& step = plan_.steps[static_cast<std::size_t>(s)];
     if (step.kind == StepKind::move && step.to == Buffer::staging) wrote(Buffer::staging, written_by(step.runs), s);
     if (step.kind == StepKind::receive)
-      step.span.for_each_part([&](Buffer buffer, const RangeList& ranges) { wrote(buffer, ranges, s); });
+      step.span.for_each([&](Buffer buffer, Range place, std::int64_t) { wrote(buffer, place, s); });
   }
 
-  void wrote(Buffer buffer, const RangeList& ranges, int step) {
+  template <class Ranges>
+  void wrote(Buffer buffer, const Ranges& ranges, int step) {
     std::vector<int> none;
     writers_.writes(buffer, ranges, step, none);
   }
@@ -122,7 +125,7 @@ class Packing {
       copy.runs = copy_runs(part.ranges, {{at, part.ranges.bytes()}});
       writers_.reads(part.buffer, part.ranges, next(), copy.after);
       add(std::move(copy));
-      wrote(Buffer::staging, {{at, part.ranges.bytes()}}, next() - 1);
+      wrote(Buffer::staging, Range{at, part.ranges.bytes()}, next() - 1);
       at += part.ranges.bytes();
     }
     const int end = next();

@@ -29,6 +29,14 @@ struct Pair {
   CopyRun run;
 };
 
+/// Appends what goes from one list of bytes to another.
+void append_pairs(std::vector<Pair>& pairs, Buffer from, const RangeList& from_ranges, Buffer to,
+                  const RangeList& to_ranges) {
+  for_each_pair(from_ranges, to_ranges, [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
+    pairs.push_back({from, to, {source, target, bytes, 0, 0, 1}});
+  });
+}
+
 /// Writes what comes first to a place in staging memory, and combines what comes then: at most two moves for each pair
 /// of buffers.
 void add_sums(PlanWriter& plan, const Combination& how, Stage stage, const std::vector<Pair>& pairs) {
@@ -121,14 +129,6 @@ class Transposing {
     const ElementPlaces& places = buffer == Buffer::send ? turned_.receive : turned_.send;
     if (places.bytes.empty()) return {{scaled.offset + places.shift, scaled.bytes}};
     return (buffer == Buffer::send ? receive_ : send_).slice(scaled.offset, scaled.bytes);
-  }
-
-  /// Appends what goes from bytes of the forward plan to others.
-  void append_pairs(std::vector<Pair>& pairs, Buffer from, const RangeList& from_ranges, Buffer to,
-                    const RangeList& to_ranges) const {
-    for_each_pair(from_ranges, to_ranges, [&](std::int64_t source, std::int64_t target, std::int64_t bytes) {
-      pairs.push_back({from, to, {source, target, bytes, 0, 0, 1}});
-    });
   }
 
   [[nodiscard]] bool is_fresh(Range staging) const {
@@ -333,9 +333,7 @@ void for_each_in_order(std::span<const Edge> edges, F&& f) {
 void move_ranges(PlanWriter& plan, const Combination& how, Buffer from, const RangeList& source, Buffer to,
                  const RangeList& target) {
   std::vector<Pair> pairs;
-  for_each_pair(source, target, [&](std::int64_t at, std::int64_t there, std::int64_t bytes) {
-    pairs.push_back({from, to, {at, there, bytes, 0, 0, 1}});
-  });
+  append_pairs(pairs, from, source, to, target);
   add_sums(plan, how, Stage::direct, pairs);
   LANEWAY_ASSERT(!plan.reads_unwritten());
 }
