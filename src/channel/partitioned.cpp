@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/simulated.hpp"
 #include "machine/parameters.hpp"
+#include "model/seconds.hpp"
 #include "mpi/check.hpp"
 #include "passes/pack.hpp"
 #include "passes/through_host.hpp"
@@ -25,8 +26,7 @@ std::int64_t together_by_cost_of(const Hints& hints, std::int64_t bytes, std::in
   const Parameters parameters = Parameters::read(named ? hints.parameters : kind_of_machine(false));
   const LinkCost* const link = known_link(parameters.links, LinkClass::network);
   if (link == nullptr || link->protocols.empty()) return together_by_cost({}, 0, bytes, partitions);
-  const double busy = parameters.network_overhead.message;
-  return together_by_cost(*link, busy > 0 ? busy : link->seconds(0), bytes, partitions);
+  return together_by_cost(*link, work_seconds(parameters.network_overhead, 2, link->seconds(0)), bytes, partitions);
 }
 
 /// Throws Error(count) if there are more than 2^63 bytes.

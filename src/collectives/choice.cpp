@@ -1,11 +1,11 @@
 #include "collectives/choice.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "collectives/cost_parts.hpp"
 #include "core/error.hpp"
+#include "model/seconds.hpp"
 
 namespace laneway {
 
@@ -18,7 +18,7 @@ double link_seconds(const LinkCost* link, const Overhead& overhead, int ways, do
                     double bytes, double shared = 0) {
   if (link == nullptr || messages <= 0) return shared;
   const Protocol& protocol = link->protocol(static_cast<std::int64_t>(bytes / messages));
-  const double work = overhead.message > 0 ? ways * overhead.message / 2 : protocol.alpha;
+  const double work = work_seconds(overhead, ways, protocol.alpha);
   const double first = std::min(rounds, messages) * work;
   const double before = first > 0 ? first * first / (first + shared) : 0;
   return rounds * std::max(protocol.alpha - work, 0.0) + before +
@@ -32,14 +32,6 @@ double memory_seconds(const DenseCost& cost, const Parameters& parameters) {
          cost.node_bytes * std::max(overhead.byte, 2 * parameters.copy_beta(1));
 }
 
-/// What the network of the busiest node takes, where a short message takes longer than its bytes do.
-double injection_seconds(const DenseCost& cost, const Parameters& parameters) {
-  const double bytes = parameters.injection_beta ? *parameters.injection_beta * cost.injected_bytes : 0;
-  if (!parameters.injection_short || cost.injected_messages <= 0) return bytes;
-  const double each = cost.injected_bytes / cost.injected_messages;
-  return std::max(bytes, cost.injected_messages * parameters.injection_short->seconds(each));
-}
-
 /// Large messages that are under way together share links, and take longer than one after another: the contention of
 /// L. A. Steffenel: Modeling network contention effects on all-to-all operations, CLUSTER 2006. Its factor is a
 /// network's own; the least that decides is taken, so that no more is lost where there is none.
@@ -49,36 +41,25 @@ double contention(const DenseCost& cost, const LinkCost* network) {
   return protocol.up_to < 0 && network->protocols.size() > 1 ? 1.04 : 1;
 }
 
-/// The time of processors that ranks share: all that the ranks of a host do, and the turns that they take while they
-/// wait.
-double shared_processor_seconds(const DenseCost& cost, const Parameters& parameters, double nodes, bool in_memory) {
-  if (parameters.cores <= 0) return 0;
-  const Overhead& inside = in_memory ? parameters.shared_overhead : parameters.node_overhead;
-  const Overhead& across = parameters.network_overhead;
+/// The busiest of ranks and links, and the processors that ranks share, who take turns while a rank waits.
+constexpr Overlap of_rules{.sharpness = 3, .turns = true};
+
+/// Whoever waits for another one of its node does so once more than the calls in which overheads were measured.
+HostLoad host_load(const DenseCost& cost, const Parameters& parameters, const Layout& layout, Medium medium_inside) {
+  if (parameters.cores <= 0) return {};
+  const Overhead& inside = overhead(parameters, medium_inside);
   const DenseWork& all = cost.all;
-  const double seconds = all.node_messages * inside.message + all.node_bytes * inside.byte +
-                         all.node_waits * inside.wait / 2 + all.network_messages * across.message +
-                         all.network_bytes * across.byte + all.network_waits * across.wait / 2 +
-                         all.combined_bytes * parameters.copy_beta(parameters.cores);
-  const double of_host = parameters.host_nodes > 0 ? std::min<double>(parameters.host_nodes, nodes) / nodes : 1;
-  return seconds * of_host / parameters.cores;
-}
-
-/// Where ranks share cores, whoever waits for another one of its node gets a core again when the others have had their
-/// turn. The first turn of a call is in the overheads.
-double turn_seconds(const DenseCost& cost, const Parameters& parameters, const Layout& layout, bool in_memory) {
-  const Rank nodes = layout.regions();
-  const Rank host_nodes = parameters.host_nodes > 0 ? std::min(parameters.host_nodes, nodes) : nodes;
-  const double ranks = static_cast<double>(layout.ranks()) * host_nodes / nodes;  // of a host
-  if (parameters.cores <= 0 || ranks <= parameters.cores) return 0;
-  const double turns = cost.node_rounds - (cost.network_rounds > 0 ? 0 : 1);
-  const Overhead& inside = in_memory ? parameters.shared_overhead : parameters.node_overhead;
-  return std::max(turns, 0.0) * inside.wait * ranks / parameters.cores;
-}
-
-/// Nearly the larger of both, a little more where they are alike.
-double overlapped(double one, double other) {
-  return std::cbrt(one * one * one + other * other * other);
+  // Every second time what a rank waits for is there.
+  const double work =
+      work_seconds({all.node_messages, all.node_bytes, all.node_waits / 2}, inside) +
+      work_seconds({all.network_messages, all.network_bytes, all.network_waits / 2}, parameters.network_overhead) +
+      all.combined_bytes * parameters.copy_beta(parameters.cores);
+  const double nodes = layout.regions();
+  const double host_nodes = nodes_of_host(parameters, nodes);
+  return {.work = work * (host_nodes / nodes),
+          .waiting = layout.ranks() * host_nodes / nodes,
+          .turns = cost.node_rounds - (cost.network_rounds > 0 ? 0 : 1),
+          .turn = inside.wait};
 }
 
 }  // namespace
@@ -90,13 +71,14 @@ double predict(const DenseCost& cost, const Parameters& parameters, const Layout
                             : link_seconds(known_link(parameters.links, LinkClass::node), parameters.node_overhead,
                                            cost.ways, cost.node_rounds, cost.node_messages, cost.node_bytes);
   const LinkCost* const network = known_link(parameters.links, LinkClass::network);
-  const double link = link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds,
-                                   cost.network_messages, cost.network_bytes, injection_seconds(cost, parameters)) *
-                      contention(cost, network);
-  const double copies = cost.combined_bytes * parameters.copy_beta(1);
-  const double turns = turn_seconds(cost, parameters, layout, knows_memory);
-  return overlapped(inside + link + copies + turns,
-                    shared_processor_seconds(cost, parameters, layout.regions(), knows_memory));
+  const double link =
+      link_seconds(network, parameters.network_overhead, cost.ways, cost.network_rounds, cost.network_messages,
+                   cost.network_bytes, injection_seconds(parameters, cost.injected_messages, cost.injected_bytes)) *
+      contention(cost, network);
+  const double copies = cost.combined_bytes * combining_seconds(parameters);
+  return seconds({.link = inside + link + copies},
+                 host_load(cost, parameters, layout, knows_memory ? Medium::memory : Medium::node), parameters,
+                 of_rules);
 }
 
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,

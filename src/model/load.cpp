@@ -1,7 +1,6 @@
 #include "model/load.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -25,9 +24,9 @@ double beside_lanes(const std::array<double, stages>& seconds) {
   return std::max(direct, std::accumulate(seconds.begin(), seconds.end(), -direct));
 }
 
-const Overhead& overhead(const Parameters& parameters, const Hop& hop) {
-  if (hop.shared) return parameters.shared_overhead;
-  return hop.link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
+Medium medium(const Hop& hop) {
+  if (hop.shared) return Medium::memory;
+  return hop.link == LinkClass::network ? Medium::network : Medium::node;
 }
 
 }  // namespace
@@ -40,23 +39,6 @@ double Prediction::part(Stage stage) const {
 
 void Prediction::merge(const Prediction& other) {
   for_each_number([](double& mine, double theirs) { mine = std::max(mine, theirs); }, *this, other);
-}
-
-/// Nearly the largest of them, a little more where several are large: they overlap, but not perfectly.
-double overlapped(const Prediction& prediction) {
-  constexpr double sharpness = 6;
-  double sum = 0;
-  for (double bound : {prediction.injection + prediction.fill, prediction.link + prediction.fill, prediction.processor})
-    sum += std::pow(bound, sharpness);
-  return prediction.latency + std::pow(sum, 1 / sharpness);
-}
-
-double latency(double alpha, const Overhead& work, const Parameters& parameters) {
-  return parameters.cores > 0 ? alpha : std::max(0.0, alpha - work.message);
-}
-
-double combining_seconds(const Parameters& parameters) {
-  return parameters.copy_beta(1);
 }
 
 const char* name(ModelKind kind) {
@@ -100,20 +82,13 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   Traffic& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
   const auto messages = static_cast<double>(hop.messages);
   const auto bytes = static_cast<double>(hop.bytes);
-  double alpha = parameters.flag;
-  double beta = hop.shared ? parameters.copy_beta(1) : 0;
-  if (!hop.shared) {
-    if (const LinkCost* link = known_link(parameters.links, hop.link)) {
-      const Protocol& protocol = link->protocol(hop.bytes / hop.messages);
-      alpha = protocol.alpha;
-      beta = protocol.beta;
-    }
-  }
+  const auto [alpha, beta] =
+      message_cost(parameters, medium(hop), hop.bytes / hop.messages).value_or(LinearCost{parameters.flag, 0});
   used_[index(hop.stage)][index(hop.link)] = true;
   traffic.alpha += alpha * messages;
   traffic.beta += beta * bytes;
   // What a byte takes of large messages is less than of small ones, but no more than all of their time is work.
-  const Overhead& work = overhead(parameters, hop);
+  const Overhead& work = overhead(parameters, medium(hop));
   const double byte = hop.shared ? shared_byte(hop, parameters) : beta == 0 ? work.byte : std::min(work.byte, beta);
   const double seconds = (work.message * messages + byte * bytes) / 2 + (way == out ? combined_ * bytes : 0);
   load.processor += seconds;
@@ -127,10 +102,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   if (hop.link == LinkClass::network) {
     load.crosses = true;
     crossings_[way] += messages;
-    double injection = parameters.injection_beta.value_or(0) * bytes;
-    if (const std::optional<LinearCost>& one = parameters.injection_short)
-      injection = std::max(injection, messages * one->seconds(bytes / messages));
-    injection_[way] += injection;
+    injection_[way] += injection_seconds(parameters, messages, bytes);
   }
 }
 
@@ -174,9 +146,7 @@ HostLoad NodeLoad::host_load(const Parameters& parameters) const {
 }
 
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
-  const HostLoad own = host_load(parameters);
-  const double nodes = std::max(1, parameters.host_nodes);
-  return predict(parameters, kind, {own.work * nodes, own.waiting * nodes});
+  return laneway::predict({this, 1}, parameters, kind);
 }
 
 NodeLoad::StageCosts NodeLoad::add_traffic(const RankLoad& rank, Prediction& result) const {
@@ -201,16 +171,15 @@ NodeLoad::StageCosts NodeLoad::add_traffic(const RankLoad& rank, Prediction& res
   return costs;
 }
 
-/// Whoever waits for a message gets a processor again when the other ranks have had their turn. Overheads are those of
-/// exchanges of one stage, so that one turn is in them already.
-double NodeLoad::turns(const Parameters& parameters, const HostLoad& host) const {
-  if (parameters.cores <= 0 || host.waiting <= parameters.cores) return 0;
+/// Of the stages in which some rank waits. Overheads are those of exchanges of one, so that its turn is in them
+/// already.
+int NodeLoad::turns() const {
   int waited = 0;
   for (std::size_t s = 0; s < stages; ++s) {
     if (s == index(Stage::direct) && latency_[index(Stage::network)] > 0) continue;
     waited += std::any_of(ranks_.begin(), ranks_.end(), [s](const RankLoad& rank) { return rank.waits[s] > 0; });
   }
-  return waited > 1 ? (waited - 1) * parameters.shared_overhead.wait * host.waiting / parameters.cores : 0;
+  return waited - 1;
 }
 
 double NodeLoad::postal(const StageCosts& costs) {
@@ -228,7 +197,7 @@ double NodeLoad::max_rate(const StageCosts& costs, const Prediction& result) {
   return seconds;
 }
 
-Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const {
+Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, HostLoad host) const {
   Prediction result;
   StageCosts costs;
   for (const RankLoad& rank : ranks_) {
@@ -241,10 +210,12 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
   }
   result.link = std::max(result.link, device_links_);
   // What is taken out of latencies is on the way of each message, also where each rank works at one of its ends alone.
-  const double least = parameters.cores > 0 ? host.work / parameters.cores : beside_lanes(one_);
-  result.processor = std::max(result.processor, least);
+  if (parameters.cores <= 0) result.processor = std::max(result.processor, beside_lanes(one_));
   result.injection = std::max(injection_[out], injection_[in]);
-  result.latency = beside_lanes(latency_) + turns(parameters, host);
+  result.latency = beside_lanes(latency_);
+  host.turns = turns();
+  host.turn = parameters.shared_overhead.wait;
+  static_cast<Load&>(result) = on_shared_cores(result, host, parameters);
   if (kind == ModelKind::overlap) {
     result.fill = parameters.cores > 0 ? fill(parameters) : fill_of_own_cores(result.processor);
     result.seconds = overlapped(result);
@@ -255,19 +226,18 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, const
 }
 
 Prediction predict(std::span<const NodeLoad> nodes, const Parameters& parameters, ModelKind kind) {
-  Prediction result;
-  if (parameters.host_nodes <= 1) {
-    for (const NodeLoad& node : nodes) result.merge(node.predict(parameters, kind));
-    return result;
-  }
+  const bool is_shared = parameters.host_nodes > 1;
   const double share = static_cast<double>(parameters.host_nodes) / static_cast<double>(nodes.size());
   HostLoad host;
-  for (const NodeLoad& node : nodes) {
-    const HostLoad own = node.host_load(parameters);
-    host.work += own.work * share;
-    host.waiting += own.waiting * share;
-  }
-  for (const NodeLoad& node : nodes) result.merge(node.predict(parameters, kind, host));
+  if (is_shared)
+    for (const NodeLoad& node : nodes) {
+      const HostLoad own = node.host_load(parameters);
+      host.work += own.work * share;
+      host.waiting += own.waiting * share;
+    }
+  Prediction result;
+  for (const NodeLoad& node : nodes)
+    result.merge(node.predict(parameters, kind, is_shared ? host : node.host_load(parameters)));
   return result;
 }
 

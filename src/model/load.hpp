@@ -9,6 +9,7 @@
 #include "core/types.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
+#include "model/seconds.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -25,15 +26,8 @@ struct Hop {
 };
 
 /// What the models say of an exchange, in seconds.
-struct Prediction {
+struct Prediction : Load {
   double seconds = 0;  ///< of the whole exchange
-
-  // What the overlap model puts together.
-  double latency = 0;    ///< of one message of each stage
-  double injection = 0;  ///< of what leaves or enters the busiest node
-  double link = 0;       ///< of the bytes of the busiest rank between nodes, or of the busiest links between devices
-  double processor = 0;  ///< of the work of the ranks that share the busiest processors
-  double fill = 0;       ///< of the part of that work which injection and link wait for, or which waits for them
 
   /// Of the busiest rank, by stage and LinkClass, one message after another.
   std::array<std::array<double, link_classes>, stages> parts{};
@@ -53,16 +47,6 @@ inline constexpr std::array<Bound, 4> bounds = {{{"latency", &Prediction::latenc
                                                  {"link", &Prediction::link},
                                                  {"processor", &Prediction::processor}}};
 
-/// What the overlap model says of the four bounds together.
-[[nodiscard]] double overlapped(const Prediction& prediction);
-
-/// What is left of the time of a message, `alpha` and no bytes, when its ends have done their work: none of it in
-/// parameters of ranks that share cores, where work is measured with the turns of the others.
-[[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
-
-/// To combine a byte with another: it is read and written as in a copy, and the arithmetic is hidden behind that.
-[[nodiscard]] double combining_seconds(const Parameters& parameters);
-
 /// Calls f with the same number of each of the predictions, one number after another, always in the same order.
 template <class F, class... P>
 void for_each_number(F&& f, P&... predictions) {
@@ -80,12 +64,6 @@ enum class ModelKind : std::uint8_t {
   overlap    ///< stages overlap: latency, and the largest of injection, link and processor time
 };
 [[nodiscard]] const char* name(ModelKind kind);
-
-/// What the ranks that share the cores of a host do in an exchange.
-struct HostLoad {
-  double work = 0;     ///< seconds
-  double waiting = 0;  ///< ranks that wait for something
-};
 
 /// The messages of the ranks of one node (or of another region), and what they cost.
 ///
@@ -112,7 +90,7 @@ class NodeLoad {
 
   /// Of these ranks alone.
   [[nodiscard]] HostLoad host_load(const Parameters& parameters) const;
-  [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind, const HostLoad& host) const;
+  [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind, HostLoad host) const;
   /// If all nodes of the host do as much.
   [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind = ModelKind::overlap) const;
 
@@ -138,7 +116,7 @@ class NodeLoad {
   };
 
   [[nodiscard]] StageCosts add_traffic(const RankLoad& rank, Prediction& result) const;
-  [[nodiscard]] double turns(const Parameters& parameters, const HostLoad& host) const;
+  [[nodiscard]] int turns() const;
   [[nodiscard]] static double postal(const StageCosts& costs);
   [[nodiscard]] static double max_rate(const StageCosts& costs, const Prediction& result);
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "model/seconds.hpp"
 #include "passes/pack.hpp"
 
 namespace laneway {
@@ -129,7 +130,9 @@ class PathLoad {
     if (step.kind == StepKind::receive) received_ += message(step);
     if (step.kind == StepKind::move && !step.runs.empty()) copied_ += copy(step);
   }
-  [[nodiscard]] double seconds() const { return std::max(sent_, received_) + copied_; }
+  [[nodiscard]] double seconds() const {
+    return overlapped({.latency = copied_, .injection = sent_, .link = received_}, {.sharpness = 0});
+  }
 
  private:
   [[nodiscard]] bool on_node(const Step& step) const {
@@ -150,7 +153,8 @@ class PathLoad {
 
   [[nodiscard]] double message(const Step& step) const {
     const bool inside = on_node(step);
-    if (inside && shares_) return parameters_.flag + parameters_.copy_beta(1) * static_cast<double>(step.span.bytes);
+    if (inside && shares_)
+      return message_cost(parameters_, Medium::memory, step.span.bytes)->seconds(static_cast<double>(step.span.bytes));
     const LinkCost* const link = known_link(from_device_ ? parameters_.device_links : parameters_.links,
                                             inside ? LinkClass::node : LinkClass::network);
     return link == nullptr ? 0 : link->seconds(step.span.bytes);

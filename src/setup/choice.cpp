@@ -16,15 +16,15 @@ constexpr double seconds_of_rank = 0.5e-6;
 
 /// What a rank's messages of one round take if each of `ranks` has as many: their work at one end, in turns with the
 /// other ranks of the core, and the latency of one.
-double seconds_of_messages(const Parameters& parameters, LinkClass link, std::size_t ranks, std::size_t messages,
+double seconds_of_messages(const Parameters& parameters, Medium medium, std::size_t ranks, std::size_t messages,
                            std::size_t bytes) {
-  const Overhead& work = link == LinkClass::network ? parameters.network_overhead : parameters.node_overhead;
+  const Overhead& work = overhead(parameters, medium);
   const auto host = static_cast<double>(ranks) * std::max(1, parameters.host_nodes);
-  const double turns = parameters.cores > 0 ? std::max(1.0, host / parameters.cores) : 1.0;
-  const LinkCost* const known = known_link(parameters.links, link);
-  const double one = known != nullptr ? known->seconds(static_cast<std::int64_t>(bytes / messages)) : 0.0;
-  const double ends = static_cast<double>(messages) * work.message + static_cast<double>(bytes) * work.byte;
-  return turns * ends / 2 + latency(one, work, parameters);
+  const auto each = static_cast<std::int64_t>(bytes / messages);
+  const LinearCost one = message_cost(parameters, medium, each).value_or(LinearCost{});
+  const double end = work_seconds({static_cast<double>(messages), static_cast<double>(bytes)}, work) / 2;
+  const Load load{.latency = latency(one.seconds(static_cast<double>(each)), work, parameters), .processor = end};
+  return seconds(load, {.work = host * end}, parameters, {.sharpness = 0});
 }
 
 std::size_t edges_of(const RegionView& view) {
@@ -69,10 +69,10 @@ Round Planner::counted(Round round) {
   for (const Letter& letter : round.letters) bytes += letter.data.size();
   const std::size_t messages = round.letters.size() + round.from.size();
   if (messages > 0)
-    setup_seconds_ += seconds_of_messages(parameters, LinkClass::network, region_.members.size(), messages, bytes);
+    setup_seconds_ += seconds_of_messages(parameters, Medium::network, region_.members.size(), messages, bytes);
   if (round.kind == Round::Kind::region_gather && round.region->members.size() > 1) {
     const std::size_t others = round.region->members.size() - 1;
-    const double there = seconds_of_messages(parameters, LinkClass::node, round.region->members.size(), others,
+    const double there = seconds_of_messages(parameters, Medium::node, round.region->members.size(), others,
                                              others * round.contribution.size());
     setup_seconds_ += 2 * there;
   }

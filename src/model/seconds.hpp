@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "machine/parameters.hpp"
+
+/// From what ranks, links and hosts have to do to seconds: the one account for lanes, rules of collectives, finders,
+/// setup, memory paths and cuts of partitions.
+namespace laneway {
+
+/// What carries a message: memory that its ranks share, or the MPI library inside a node or between nodes.
+enum class Medium : std::uint8_t { memory, node, network };
+
+[[nodiscard]] const Overhead& overhead(const Parameters& parameters, Medium medium);
+
+/// What a message of so many bytes takes alone; nothing if the parameters do not say.
+[[nodiscard]] std::optional<LinearCost> message_cost(const Parameters& parameters, Medium medium, std::int64_t bytes);
+
+/// What is left of the time of a message, `alpha` and no bytes, when its ends have done their work: none of it in
+/// parameters of ranks that share cores, where work is measured with the turns of the others.
+[[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
+
+/// To combine a byte with another: it is read and written as in a copy, and the arithmetic is hidden behind that.
+[[nodiscard]] double combining_seconds(const Parameters& parameters);
+
+/// What the network of a node takes, where a short message takes longer than its bytes do.
+[[nodiscard]] double injection_seconds(const Parameters& parameters, double messages, double bytes);
+
+/// Messages of a rank, of a node, or of all ranks together.
+struct Flow {
+  double messages = 0;
+  double bytes = 0;
+  double waits = 0;  ///< times that a rank waits for some of them
+};
+
+/// Of the ranks at both ends.
+[[nodiscard]] inline double work_seconds(const Flow& flow, const Overhead& work) {
+  return flow.messages * work.message + flow.bytes * work.byte + flow.waits * work.wait;
+}
+/// Of a rank at one or both ends of a message: where only its latency is known, messages take it one after another.
+[[nodiscard]] inline double work_seconds(const Overhead& work, int ends, double alpha) {
+  return work.message > 0 ? ends * work.message / 2 : alpha;
+}
+
+/// What keeps ranks and links busy in an exchange, in seconds.
+struct Load {
+  double latency = 0;    ///< of messages that wait for one another
+  double injection = 0;  ///< of what leaves or enters the busiest node
+  double link = 0;       ///< of the bytes of the busiest rank between nodes, or of the busiest links between devices
+  double processor = 0;  ///< of the work of the ranks that share the busiest processors
+  double fill = 0;       ///< of the part of that work which injection and link wait for, or which waits for them
+};
+
+/// What the ranks of a host do, which matters where they share its cores.
+struct HostLoad {
+  double work = 0;     ///< seconds, of all of them
+  double waiting = 0;  ///< ranks that wait for something
+  double turns = 0;    ///< times that they do after the first, whose turn is in the overheads
+  double turn = 0;     ///< seconds of one, for each rank that waits
+};
+
+/// How much of a load hides behind the rest.
+struct Overlap {
+  int sharpness =
+      6;  ///< p of the norm: the largest bound counts, and a little more where several are large; 0: it alone
+  bool turns = false;  ///< also turns do, as time of the link
+};
+
+/// Of so many nodes, those that share the cores of a host.
+[[nodiscard]] double nodes_of_host(const Parameters& parameters, double nodes);
+
+/// With what the other ranks of the host add where they share its cores: whoever waits gets one again when they have
+/// had their turn, and processors are busy with the work of all.
+[[nodiscard]] Load on_shared_cores(Load load, const HostLoad& host, const Parameters& parameters,
+                                   const Overlap& overlap = {});
+[[nodiscard]] double overlapped(const Load& load, const Overlap& overlap = {});
+/// Both.
+[[nodiscard]] double seconds(const Load& load, const HostLoad& host, const Parameters& parameters,
+                             const Overlap& overlap = {});
+
+}  // namespace laneway
