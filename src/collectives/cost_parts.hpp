@@ -64,26 +64,17 @@ inline RoundBytes each_round(double bytes) {
   return bytes_of_rounds([=](Rank) { return bytes; });
 }
 
-inline constexpr std::array of_busiest = {
-    &DenseCost::node_rounds,       &DenseCost::node_messages,    &DenseCost::node_bytes,
-    &DenseCost::network_rounds,    &DenseCost::network_messages, &DenseCost::network_bytes,
-    &DenseCost::injected_messages, &DenseCost::injected_bytes,   &DenseCost::combined_bytes};
-inline constexpr std::array of_all = {
-    &DenseWork::node_messages, &DenseWork::node_bytes,    &DenseWork::node_waits,    &DenseWork::network_messages,
-    &DenseWork::network_bytes, &DenseWork::network_waits, &DenseWork::combined_bytes};
-
-inline DenseCost add(DenseCost a, const DenseCost& b) {
-  for (const auto member : of_busiest) a.*member += b.*member;
-  for (const auto member : of_all) a.all.*member += b.all.*member;
+inline DenseCost add(DenseCost a, const DenseCost& b, double times = 1) {
+  a.add(b, times);
+  a.injected.add(b.injected, times);
+  a.all.add(b.all, times);
   a.at_once = a.at_once || b.at_once;
   a.ways = std::min(a.ways, b.ways);
   return a;
 }
 
-inline DenseCost times(DenseCost cost, double n) {
-  for (const auto member : of_busiest) cost.*member *= n;
-  for (const auto member : of_all) cost.all.*member *= n;
-  return cost;
+inline DenseCost times(const DenseCost& cost, double n) {
+  return add({}, cost, n);
 }
 
 inline DenseCost one_way(DenseCost cost) {
@@ -95,26 +86,19 @@ inline DenseCost one_way(DenseCost cost) {
 inline DenseCost inside(const Shape& s, double rounds, double messages, double bytes, double combined = 0,
                         double doing = -1) {
   DenseCost cost;
-  cost.node_rounds = rounds;
-  cost.node_messages = messages;
-  cost.node_bytes = bytes;
+  cost.node = {messages, bytes, rounds};
   cost.combined_bytes = combined;
-  const double ranks = doing < 0 ? s.ranks : doing;
-  cost.all = {messages * ranks, bytes * ranks, rounds * ranks, 0, 0, 0, combined * ranks};
+  cost.all.add(cost, doing < 0 ? s.ranks : doing);
   return cost;
 }
 /// `senders`: ranks of a node that do it at a time.
 inline DenseCost across(const Shape& s, double rounds, double messages, double bytes, double senders,
                         double combined = 0) {
   DenseCost cost;
-  cost.network_rounds = rounds;
-  cost.network_messages = messages;
-  cost.network_bytes = bytes;
-  cost.injected_bytes = bytes * senders;
-  cost.injected_messages = messages * senders;
+  cost.network = {messages, bytes, rounds};
+  cost.injected = {messages * senders, bytes * senders};
   cost.combined_bytes = combined;
-  const double ranks = std::min(s.nodes * senders, s.ranks);
-  cost.all = {0, 0, 0, messages * ranks, bytes * ranks, rounds * ranks, combined * ranks};
+  cost.all.add(cost, std::min(s.nodes * senders, s.ranks));
   return cost;
 }
 
@@ -124,9 +108,8 @@ inline DenseCost along_ways(DenseCost cost, const Layout& layout) {
   const int all = rounds(layout.ranks());
   const int near = std::min(rounds(layout.largest()), all);
   if (layout.placement() != Layout::Placement::blocks) return cost;
-  if (layout.regions() > 1)
-    cost.network_rounds = std::min<double>(cost.network_rounds, all - near + (near > 0 ? 1 : 0));
-  cost.node_rounds = all - cost.network_rounds;
+  if (layout.regions() > 1) cost.network.waits = std::min<double>(cost.network.waits, all - near + (near > 0 ? 1 : 0));
+  cost.node.waits = all - cost.network.waits;
   return cost;
 }
 
@@ -140,8 +123,8 @@ inline double segments(const Shape& s, double bytes) {
 /// Each rank's block to the first of its node, or from it.
 inline DenseCost with_leaders(const Shape& s) {
   DenseCost cost = inside(s, 1, s.members - 1, (s.members - 1) * s.bytes, 0, s.nodes);
-  cost.all.node_messages = s.ranks - s.nodes;
-  cost.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  cost.all.node.messages = s.ranks - s.nodes;
+  cost.all.node.bytes = (s.ranks - s.nodes) * s.bytes;
   return cost;
 }
 
@@ -154,27 +137,22 @@ inline DenseCost pipeline(const Shape& s, double levels, double width, double wa
   const double combined = s.sums * bytes;
   DenseCost cost = between ? across(s, levels + way, messages, bytes, 1, combined)
                            : inside(s, levels + way, messages, bytes, combined);
-  if (between) {
-    cost.injected_bytes = width * s.bytes;
-    cost.injected_messages = width * pieces;
-  }
+  if (between) cost.injected = {width * pieces, width * s.bytes};
   // Each rank but the root gets the data once. Pieces that follow the first find it awake.
   const double receivers = between ? s.nodes - 1 : s.ranks - s.nodes;
   cost.ways = 1;
   cost.all = {};
-  (between ? cost.all.network_messages : cost.all.node_messages) = receivers * pieces;
-  (between ? cost.all.network_bytes : cost.all.node_bytes) = receivers * s.bytes;
-  (between ? cost.all.network_waits : cost.all.node_waits) = receivers;
+  (between ? cost.all.network : cost.all.node) = {receivers * pieces, receivers * s.bytes, receivers};
   cost.all.combined_bytes = s.sums * receivers * s.bytes;
   return cost;
 }
 
 /// Of messages of so many bytes that each rank sends to all others.
 inline void count_pairs(DenseCost& cost, const Shape& s, double bytes) {
-  cost.all.node_messages = s.inside_pairs;
-  cost.all.node_bytes = s.inside_pairs * bytes;
-  cost.all.network_messages = s.across_pairs;
-  cost.all.network_bytes = s.across_pairs * bytes;
+  cost.all.node.messages = s.inside_pairs;
+  cost.all.node.bytes = s.inside_pairs * bytes;
+  cost.all.network.messages = s.across_pairs;
+  cost.all.network.bytes = s.across_pairs * bytes;
 }
 
 /// Up a tree in each node, and down again: the leader receives what it sends later. Messages of a level are under way
@@ -184,9 +162,7 @@ inline DenseCost up_and_down(const Shape& s, bool is_short, double pieces) {
   DenseCost cost = inside(s, 2 * tree.levels, tree.children * pieces, (tree.children + tree.levels) * s.bytes,
                           tree.children * s.bytes, 0);
   const double members = s.ranks - s.nodes;  // that are no leaders
-  cost.all.node_messages = 2 * members * pieces;
-  cost.all.node_bytes = 2 * members * s.bytes;
-  cost.all.node_waits = members + s.nodes * tree.parents;
+  cost.all.node = {2 * members * pieces, 2 * members * s.bytes, members + s.nodes * tree.parents};
   const double copies = members == 0 ? s.nodes : is_short ? s.nodes * tree.parents : 0;  // of operands, before sums
   cost.all.combined_bytes = (members + copies) * s.bytes;
   return cost;

@@ -8,20 +8,6 @@ namespace laneway::dense {
 
 namespace {
 
-struct Flow {
-  double messages = 0;
-  double bytes = 0;
-
-  void add(const Flow& more, double times = 1) {
-    messages += times * more.messages;
-    bytes += times * more.bytes;
-  }
-  void raise(const Flow& other) {
-    messages = std::max(messages, other.messages);
-    bytes = std::max(bytes, other.bytes);
-  }
-};
-
 /// Partners that are near may be in one block of a power of two, of which the least is a pair. After so many nodes of a
 /// size one begins as far from the beginning of such a block, if it has room for a node.
 Rank period(Rank size) {
@@ -74,16 +60,13 @@ class Counting {
     const double across = all.messages - inside_.messages;
     const double bytes = across > 0 ? all.bytes - inside_.bytes : 0;
     DenseCost cost;
-    cost.node_rounds = std::popcount(rounds_[0] & ~rounds_[1]);
-    cost.node_messages = near_.messages;
-    cost.node_bytes = near_.bytes;
-    cost.network_rounds = std::popcount(rounds_[1]);
-    cost.network_messages = far_.messages;
-    cost.network_bytes = far_.bytes;
-    cost.injected_messages = node_.messages;
-    cost.injected_bytes = node_.bytes;
+    const auto rounds = [](std::uint64_t bits) { return static_cast<double>(std::popcount(bits)); };
+    cost.node = {near_.messages, near_.bytes, rounds(rounds_[0] & ~rounds_[1])};
+    cost.network = {far_.messages, far_.bytes, rounds(rounds_[1])};
+    cost.injected = node_;
     cost.combined_bytes = combined;
-    cost.all = {inside_.messages, inside_.bytes, inside_.messages, across, bytes, across, combined * layout_.ranks()};
+    cost.all = {
+        {inside_.messages, inside_.bytes, inside_.messages}, {across, bytes, across}, combined * layout_.ranks()};
     return cost;
   }
 
@@ -281,7 +264,7 @@ DenseCost count_leaders_bruck(const Layout& layout, double bytes) {
       sent += ranks_before(leader + nodes) - ranks_before(leader);
       got += ranks_before(leader + distance + nodes) - ranks_before(leader + distance);
     }
-    cost.network_bytes = std::max(cost.network_bytes, std::max(sent, got) * bytes);
+    cost.network.bytes = std::max(cost.network.bytes, std::max(sent, got) * bytes);
   };
   for (const Layout::Run& run : layout.runs()) {
     raise(run.region);
@@ -291,12 +274,12 @@ DenseCost count_leaders_bruck(const Layout& layout, double bytes) {
     }
   }
   for (Rank distance = 1; distance < n; distance *= 2) {
-    cost.network_rounds += 1;
-    cost.all.network_bytes += std::min(distance, n - distance) * static_cast<double>(layout.ranks()) * bytes;
+    cost.network.waits += 1;
+    cost.all.network.bytes += std::min(distance, n - distance) * static_cast<double>(layout.ranks()) * bytes;
   }
-  cost.network_messages = cost.injected_messages = cost.network_rounds;
-  cost.injected_bytes = cost.network_bytes;
-  cost.all.network_messages = cost.all.network_waits = cost.network_rounds * n;
+  cost.network.messages = cost.network.waits;
+  cost.injected = {cost.network.messages, cost.network.bytes};
+  cost.all.network.messages = cost.all.network.waits = cost.network.waits * n;
   return cost;
 }
 

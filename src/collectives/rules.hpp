@@ -8,6 +8,7 @@
 
 #include "collectives/call.hpp"
 #include "collectives/layout.hpp"
+#include "model/seconds.hpp"
 #include "plan/writer.hpp"
 
 namespace laneway {
@@ -32,32 +33,14 @@ struct DenseTraits {
   Windows windows = Windows::none;
 };
 
-/// What all ranks of a call do together, which matters where they share processors.
-struct DenseWork {
-  double node_messages = 0;
-  double node_bytes = 0;
-  double node_waits = 0;  ///< times that a rank waits for messages inside of its node
-  double network_messages = 0;
-  double network_bytes = 0;
-  double network_waits = 0;  ///< times that a rank waits for messages of other nodes
-  double combined_bytes = 0;
-};
-
-/// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do. Rounds are messages
-/// that wait for the one before.
-struct DenseCost {
-  double node_rounds = 0;  ///< inside a node
-  double node_messages = 0;
-  double node_bytes = 0;
-  double network_rounds = 0;  ///< between nodes
-  double network_messages = 0;
-  double network_bytes = 0;
-  double injected_bytes = 0;     ///< that leave the busiest node, of all its ranks
-  double combined_bytes = 0;     ///< that a rank combines or copies
-  double injected_messages = 0;  ///< as injected_bytes
-  int ways = 2;                  ///< 1: who has most to do sends or receives, not both
-  bool at_once = false;          ///< each rank's messages to other nodes are under way together
-  DenseWork all;
+/// What a rule costs, from facts that all ranks share: of the rank, or node, that has most to do. It waits once a
+/// round, for messages that wait for those of the one before.
+/// What memory carries counts as `node`.
+struct DenseCost : Flows {
+  Flow injected;         ///< what leaves the busiest node, of all its ranks
+  int ways = 2;          ///< 1: who has most to do sends or receives, not both
+  bool at_once = false;  ///< each rank's messages to other nodes are under way together
+  Flows all;             ///< what all ranks do together, which matters where they share processors
 };
 
 /// What all ranks know of a call. `bytes`: of a block (alltoall, allgather, gather, scatter: the mean, agreed, if they

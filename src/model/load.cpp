@@ -10,12 +10,9 @@ namespace laneway {
 
 namespace {
 
-std::size_t index(Stage stage) {
-  return static_cast<std::size_t>(stage);
-}
-
-std::size_t index(LinkClass link) {
-  return static_cast<std::size_t>(link);
+template <class Which>
+std::size_t index(Which which) {
+  return static_cast<std::size_t>(which);
 }
 
 /// Edges that nobody relays arrive while lanes are on their way, which pass one stage after another.
@@ -79,7 +76,7 @@ void NodeLoad::receive(Rank rank, const Hop& hop, const Parameters& parameters) 
 void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way way) {
   if (hop.messages == 0) return;
   RankLoad& load = load_of(rank);
-  Traffic& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
+  LinearCost& traffic = (way == out ? load.sent : load.received)[index(hop.stage)][index(hop.link)];
   const auto messages = static_cast<double>(hop.messages);
   const auto bytes = static_cast<double>(hop.bytes);
   const auto [alpha, beta] =
@@ -102,7 +99,7 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   if (hop.link == LinkClass::network) {
     load.crosses = true;
     crossings_[way] += messages;
-    injection_[way] += injection_seconds(parameters, messages, bytes);
+    injection_[way] += injection_seconds({messages, bytes}, parameters);
   }
 }
 
@@ -145,30 +142,24 @@ HostLoad NodeLoad::host_load(const Parameters& parameters) const {
   return host;
 }
 
-Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind) const {
-  return laneway::predict({this, 1}, parameters, kind);
-}
-
-NodeLoad::StageCosts NodeLoad::add_traffic(const RankLoad& rank, Prediction& result) const {
-  StageCosts costs;
+void NodeLoad::add_traffic(const RankLoad& rank, Prediction& result, StageCosts& costs) const {
   std::array<double, 2> link{};
   for (std::size_t s = 0; s < stages; ++s) {
-    std::array<Traffic, 2> stage{};
+    std::array<LinearCost, 2> stage{};
     for (std::size_t l = 0; l < link_classes; ++l) {
       if (!used_[s][l]) continue;
       for (const Way way : {out, in}) {
-        const Traffic& traffic = (way == out ? rank.sent : rank.received)[s][l];
+        const LinearCost& traffic = (way == out ? rank.sent : rank.received)[s][l];
         result.parts[s][l] = std::max(result.parts[s][l], traffic.alpha + traffic.beta);
         stage[way].alpha += traffic.alpha;
         stage[way].beta += traffic.beta;
         if (l == index(LinkClass::network)) link[way] += traffic.beta;
       }
     }
-    costs.alpha[s] = std::max(stage[out].alpha, stage[in].alpha);
-    costs.beta[s] = std::max(stage[out].beta, stage[in].beta);
+    costs[s].alpha = std::max({costs[s].alpha, stage[out].alpha, stage[in].alpha});
+    costs[s].beta = std::max({costs[s].beta, stage[out].beta, stage[in].beta});
   }
   result.link = std::max({result.link, link[out], link[in]});
-  return costs;
 }
 
 /// Of the stages in which some rank waits. Overheads are those of exchanges of one, so that its turn is in them
@@ -182,31 +173,22 @@ int NodeLoad::turns() const {
   return waited - 1;
 }
 
-double NodeLoad::postal(const StageCosts& costs) {
-  double seconds = 0;
-  for (std::size_t s = 0; s < stages; ++s) seconds += costs.alpha[s] + costs.beta[s];
-  return seconds;
-}
-
-double NodeLoad::max_rate(const StageCosts& costs, const Prediction& result) {
+/// Without a bound on what a node injects, the postal model.
+double NodeLoad::max_rate(const StageCosts& costs, const Prediction& result, double injection) {
   double seconds = 0;
   for (std::size_t s = 0; s < stages; ++s) {
     const bool injects = result.parts[s][index(LinkClass::network)] > 0;
-    seconds += costs.alpha[s] + (injects ? std::max(costs.beta[s], result.injection) : costs.beta[s]);
+    seconds += costs[s].alpha + std::max(costs[s].beta, injects ? injection : 0);
   }
   return seconds;
 }
 
 Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, HostLoad host) const {
   Prediction result;
-  StageCosts costs;
+  StageCosts costs{};
   for (const RankLoad& rank : ranks_) {
     result.processor = std::max(result.processor, processor(rank, parameters));
-    const StageCosts own = add_traffic(rank, result);
-    for (std::size_t s = 0; s < stages; ++s) {
-      costs.alpha[s] = std::max(costs.alpha[s], own.alpha[s]);
-      costs.beta[s] = std::max(costs.beta[s], own.beta[s]);
-    }
+    add_traffic(rank, result, costs);
   }
   result.link = std::max(result.link, device_links_);
   // What is taken out of latencies is on the way of each message, also where each rank works at one of its ends alone.
@@ -220,7 +202,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, HostL
     result.fill = parameters.cores > 0 ? fill(parameters) : fill_of_own_cores(result.processor);
     result.seconds = overlapped(result);
   } else {
-    result.seconds = kind == ModelKind::max_rate ? max_rate(costs, result) : postal(costs);
+    result.seconds = max_rate(costs, result, kind == ModelKind::max_rate ? result.injection : 0);
   }
   return result;
 }

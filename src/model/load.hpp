@@ -91,15 +91,9 @@ class NodeLoad {
   /// Of these ranks alone.
   [[nodiscard]] HostLoad host_load(const Parameters& parameters) const;
   [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind, HostLoad host) const;
-  /// If all nodes of the host do as much.
-  [[nodiscard]] Prediction predict(const Parameters& parameters, ModelKind kind = ModelKind::overlap) const;
 
  private:
-  struct Traffic {
-    double alpha = 0;
-    double beta = 0;
-  };
-  using Direction = std::array<std::array<Traffic, link_classes>, stages>;
+  using Direction = std::array<std::array<LinearCost, link_classes>, stages>;
   struct RankLoad {
     Direction sent;
     Direction received;
@@ -110,15 +104,11 @@ class NodeLoad {
   };
   enum Way : std::uint8_t { out, in };
   /// Of each stage, the most of any rank in either direction.
-  struct StageCosts {
-    std::array<double, stages> alpha{};
-    std::array<double, stages> beta{};
-  };
+  using StageCosts = std::array<LinearCost, stages>;
 
-  [[nodiscard]] StageCosts add_traffic(const RankLoad& rank, Prediction& result) const;
+  void add_traffic(const RankLoad& rank, Prediction& result, StageCosts& costs) const;
   [[nodiscard]] int turns() const;
-  [[nodiscard]] static double postal(const StageCosts& costs);
-  [[nodiscard]] static double max_rate(const StageCosts& costs, const Prediction& result);
+  [[nodiscard]] static double max_rate(const StageCosts& costs, const Prediction& result, double injection);
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
   [[nodiscard]] RankLoad& load_of(Rank rank);
   [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);

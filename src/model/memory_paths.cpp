@@ -130,9 +130,7 @@ class PathLoad {
     if (step.kind == StepKind::receive) received_ += message(step);
     if (step.kind == StepKind::move && !step.runs.empty()) copied_ += copy(step);
   }
-  [[nodiscard]] double seconds() const {
-    return overlapped({.latency = copied_, .injection = sent_, .link = received_}, {.sharpness = 0});
-  }
+  [[nodiscard]] double seconds() const { return overlapped({copied_, sent_, received_}, {.sharpness = 0}); }
 
  private:
   [[nodiscard]] bool on_node(const Step& step) const {

@@ -28,10 +28,24 @@ double combining_seconds(const Parameters& parameters) {
   return parameters.copy_beta(1);
 }
 
-double injection_seconds(const Parameters& parameters, double messages, double bytes) {
-  const double seconds = parameters.injection_beta.value_or(0) * bytes;
-  if (!parameters.injection_short || messages <= 0) return seconds;
-  return std::max(seconds, messages * parameters.injection_short->seconds(bytes / messages));
+double work_seconds(const Flow& flow, const Overhead& work) {
+  return flow.messages * work.message + flow.bytes * work.byte + flow.waits * work.wait;
+}
+
+double work_seconds(const Flows& work, const Parameters& parameters) {
+  return work_seconds(work.node, parameters.node_overhead) + work_seconds(work.network, parameters.network_overhead) +
+         work_seconds(work.memory, parameters.shared_overhead) +
+         work.combined_bytes * parameters.copy_beta(parameters.cores);
+}
+
+double work_seconds(const Overhead& work, int ends, double alpha) {
+  return work.message > 0 ? ends * work.message / 2 : alpha;
+}
+
+double injection_seconds(const Flow& flow, const Parameters& parameters) {
+  const double seconds = parameters.injection_beta.value_or(0) * flow.bytes;
+  if (!parameters.injection_short || flow.messages <= 0) return seconds;
+  return std::max(seconds, flow.messages * parameters.injection_short->seconds(flow.bytes / flow.messages));
 }
 
 double nodes_of_host(const Parameters& parameters, double nodes) {

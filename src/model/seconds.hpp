@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -13,35 +14,54 @@ namespace laneway {
 enum class Medium : std::uint8_t { memory, node, network };
 
 [[nodiscard]] const Overhead& overhead(const Parameters& parameters, Medium medium);
-
 /// What a message of so many bytes takes alone; nothing if the parameters do not say.
 [[nodiscard]] std::optional<LinearCost> message_cost(const Parameters& parameters, Medium medium, std::int64_t bytes);
-
 /// What is left of the time of a message, `alpha` and no bytes, when its ends have done their work: none of it in
 /// parameters of ranks that share cores, where work is measured with the turns of the others.
 [[nodiscard]] double latency(double alpha, const Overhead& work, const Parameters& parameters);
-
 /// To combine a byte with another: it is read and written as in a copy, and the arithmetic is hidden behind that.
 [[nodiscard]] double combining_seconds(const Parameters& parameters);
-
-/// What the network of a node takes, where a short message takes longer than its bytes do.
-[[nodiscard]] double injection_seconds(const Parameters& parameters, double messages, double bytes);
 
 /// Messages of a rank, of a node, or of all ranks together.
 struct Flow {
   double messages = 0;
   double bytes = 0;
   double waits = 0;  ///< times that a rank waits for some of them
+
+  void add(const Flow& more, double times = 1) {
+    messages += times * more.messages;
+    bytes += times * more.bytes;
+    waits += times * more.waits;
+  }
+  void raise(const Flow& other) {
+    messages = std::max(messages, other.messages);
+    bytes = std::max(bytes, other.bytes);
+    waits = std::max(waits, other.waits);
+  }
+};
+
+/// What one rank does, or all of them together, by what carries its messages.
+struct Flows {
+  Flow node = {};
+  Flow network = {};
+  double combined_bytes = 0;  ///< or copied
+  Flow memory = {};
+
+  void add(const Flows& more, double times = 1) {
+    node.add(more.node, times);
+    network.add(more.network, times);
+    combined_bytes += times * more.combined_bytes;
+    memory.add(more.memory, times);
+  }
 };
 
 /// Of the ranks at both ends.
-[[nodiscard]] inline double work_seconds(const Flow& flow, const Overhead& work) {
-  return flow.messages * work.message + flow.bytes * work.byte + flow.waits * work.wait;
-}
+[[nodiscard]] double work_seconds(const Flow& flow, const Overhead& work);
+[[nodiscard]] double work_seconds(const Flows& work, const Parameters& parameters);
 /// Of a rank at one or both ends of a message: where only its latency is known, messages take it one after another.
-[[nodiscard]] inline double work_seconds(const Overhead& work, int ends, double alpha) {
-  return work.message > 0 ? ends * work.message / 2 : alpha;
-}
+[[nodiscard]] double work_seconds(const Overhead& work, int ends, double alpha);
+/// Of the network of a node, where a short message takes longer than its bytes do.
+[[nodiscard]] double injection_seconds(const Flow& flow, const Parameters& parameters);
 
 /// What keeps ranks and links busy in an exchange, in seconds.
 struct Load {
@@ -62,20 +82,18 @@ struct HostLoad {
 
 /// How much of a load hides behind the rest.
 struct Overlap {
-  int sharpness =
-      6;  ///< p of the norm: the largest bound counts, and a little more where several are large; 0: it alone
-  bool turns = false;  ///< also turns do, as time of the link
+  int sharpness = 6;   ///< of a norm: the largest bound counts, and a little more where several are large; 0: it alone
+  bool turns = false;  ///< turns are time of the link, of which work hides a part
 };
 
 /// Of so many nodes, those that share the cores of a host.
 [[nodiscard]] double nodes_of_host(const Parameters& parameters, double nodes);
-
 /// With what the other ranks of the host add where they share its cores: whoever waits gets one again when they have
 /// had their turn, and processors are busy with the work of all.
 [[nodiscard]] Load on_shared_cores(Load load, const HostLoad& host, const Parameters& parameters,
                                    const Overlap& overlap = {});
 [[nodiscard]] double overlapped(const Load& load, const Overlap& overlap = {});
-/// Both.
+/// Of an exchange: both.
 [[nodiscard]] double seconds(const Load& load, const HostLoad& host, const Parameters& parameters,
                              const Overlap& overlap = {});
 

@@ -282,9 +282,9 @@ class Limit {
     const double messages = std::max(out.least_work + in.least_work,
                                      (out.least_messages + in.least_messages) * message + inside * handing_);
     const double together = messages + byte_seconds + waits * wait;
-    double result = std::max(together / static_cast<double>(node.members.size()), busiest);
+    const double processor = std::max(together / static_cast<double>(node.members.size()), busiest);
     // Other nodes of its host may have nothing to do.
-    return parameters_.cores > 0 ? std::max(result, together / parameters_.cores) : result;
+    return on_shared_cores({.processor = processor}, {.work = together}, parameters_).processor;
   }
 
   /// Of what one rank of a node hands another, in memory or as a message.

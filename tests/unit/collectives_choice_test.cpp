@@ -18,10 +18,9 @@ constexpr std::int64_t block = 4096;
 
 /// What plans do, counted.
 struct Counted {
-  double network_messages = 0;  ///< of the rank that has most
-  double network_bytes = 0;
-  double injected_bytes = 0;  ///< of the node that sends most, or receives most
-  DenseWork all;              ///< of all ranks, but for what they wait
+  Flow network;   ///< of the rank that has most
+  Flow injected;  ///< of the node that sends most, or receives most
+  Flows all;      ///< of all ranks, but for what they wait
 };
 
 DenseCall equal_call(Dense kind, Rank rank, Rank ranks, std::int64_t bytes) {
@@ -48,24 +47,24 @@ Counted count(const DenseRule& rule, const Layout& layout, const DenseSettings& 
       if (step.kind != StepKind::send && step.kind != StepKind::receive) continue;
       if (layout.region(step.peer) == layout.region(rank)) {
         if (step.kind == StepKind::receive) continue;
-        most.all.node_messages += 1;
-        most.all.node_bytes += static_cast<double>(step.span.bytes);
+        most.all.node.messages += 1;
+        most.all.node.bytes += static_cast<double>(step.span.bytes);
         continue;
       }
       Counted& way = own[step.kind == StepKind::send ? 0 : 1];
-      way.network_messages += 1;
-      way.network_bytes += static_cast<double>(step.span.bytes);
+      way.network.messages += 1;
+      way.network.bytes += static_cast<double>(step.span.bytes);
     }
-    left[static_cast<std::size_t>(layout.region(rank))] += own[0].network_bytes;
-    entered[static_cast<std::size_t>(layout.region(rank))] += own[1].network_bytes;
-    most.all.network_messages += own[0].network_messages;
-    most.all.network_bytes += own[0].network_bytes;
+    left[static_cast<std::size_t>(layout.region(rank))] += own[0].network.bytes;
+    entered[static_cast<std::size_t>(layout.region(rank))] += own[1].network.bytes;
+    most.all.network.messages += own[0].network.messages;
+    most.all.network.bytes += own[0].network.bytes;
     for (const Counted& way : own) {
-      most.network_messages = std::max(most.network_messages, way.network_messages);
-      most.network_bytes = std::max(most.network_bytes, way.network_bytes);
+      most.network.messages = std::max(most.network.messages, way.network.messages);
+      most.network.bytes = std::max(most.network.bytes, way.network.bytes);
     }
   }
-  most.injected_bytes = std::max(*std::ranges::max_element(left), *std::ranges::max_element(entered));
+  most.injected.bytes = std::max(*std::ranges::max_element(left), *std::ranges::max_element(entered));
   return most;
 }
 
@@ -80,18 +79,18 @@ TEST(DenseChoice, CostsAreWhatPlansDo) {
     const DenseCost cost = rule.cost({facts, layout, settings});
     const Counted counted = count(rule, layout, settings);
     const std::string what =
-        std::string(name(rule.kind)) + " " + std::string(rule.name) + ": " + std::to_string(counted.network_messages) +
-        " messages, " + std::to_string(counted.network_bytes) + " bytes, " + std::to_string(counted.injected_bytes) +
-        " injected; said are " + std::to_string(cost.network_messages) + ", " + std::to_string(cost.network_bytes) +
-        ", " + std::to_string(cost.injected_bytes);
+        std::string(name(rule.kind)) + " " + std::string(rule.name) + ": " + std::to_string(counted.network.messages) +
+        " messages, " + std::to_string(counted.network.bytes) + " bytes, " + std::to_string(counted.injected.bytes) +
+        " injected; said are " + std::to_string(cost.network.messages) + ", " + std::to_string(cost.network.bytes) +
+        ", " + std::to_string(cost.injected.bytes);
     const bool is_chain =
         rule.name == "chain" || rule.name == "linear" || (rule.kind == Dense::reduce && rule.name == "ordered");
     // What a rank sends to several others at once reaches all of them at the same time: one more way in such a tree.
     const bool is_tree = rule.name == "binomial" && (rule.kind == Dense::bcast || rule.kind == Dense::reduce);
     const double way = is_chain ? layout.regions() - 1 : is_tree ? 1 : 0;
-    EXPECT_NEAR(cost.network_messages, counted.network_messages, 0.25 * counted.network_messages + 0.5 + way) << what;
-    EXPECT_NEAR(cost.network_bytes, counted.network_bytes, 0.25 * counted.network_bytes + way * block) << what;
-    EXPECT_NEAR(cost.injected_bytes, counted.injected_bytes, 0.35 * counted.injected_bytes) << what;
+    EXPECT_NEAR(cost.network.messages, counted.network.messages, 0.25 * counted.network.messages + 0.5 + way) << what;
+    EXPECT_NEAR(cost.network.bytes, counted.network.bytes, 0.25 * counted.network.bytes + way * block) << what;
+    EXPECT_NEAR(cost.injected.bytes, counted.injected.bytes, 0.35 * counted.injected.bytes) << what;
   }
 }
 
@@ -123,11 +122,11 @@ TEST(DenseChoice, CostsOfTheClustersAreCounted) {
         const auto is_near = [&](double said, double found, const char* of, double within) {
           EXPECT_NEAR(said, found, (is_rough ? 0.7 : within) * found + 0.5) << what << ": " << of;
         };
-        is_near(cost.all.node_messages, counted.all.node_messages, "messages inside nodes", 0.2);
-        is_near(cost.all.node_bytes, counted.all.node_bytes, "bytes inside nodes", 0.02);
-        is_near(cost.all.network_messages, counted.all.network_messages, "messages between nodes", 0.02);
-        is_near(cost.all.network_bytes, counted.all.network_bytes, "bytes between nodes", 0.02);
-        is_near(cost.injected_bytes, counted.injected_bytes, "bytes through the busiest link", 0.05);
+        is_near(cost.all.node.messages, counted.all.node.messages, "messages inside nodes", 0.2);
+        is_near(cost.all.node.bytes, counted.all.node.bytes, "bytes inside nodes", 0.02);
+        is_near(cost.all.network.messages, counted.all.network.messages, "messages between nodes", 0.02);
+        is_near(cost.all.network.bytes, counted.all.network.bytes, "bytes between nodes", 0.02);
+        is_near(cost.injected.bytes, counted.injected.bytes, "bytes through the busiest link", 0.05);
         if (reduces(rule.kind)) is_near(cost.all.combined_bytes, counted.all.combined_bytes, "sums", 0.66);
       }
   }
@@ -146,7 +145,7 @@ TEST(DenseChoice, LargeVectorsPassTheBusiestLinkOnce) {
       const DenseChoice choice =
           choose_dense_rule({kind, 0, bytes, 8, false, true}, layout, parameters, settings, OnNode::memory);
       const Counted counted = count(*choice.rule, layout, settings, bytes);
-      EXPECT_LE(counted.injected_bytes, 1.05 * vectors * bytes) << choice.reason;
+      EXPECT_LE(counted.injected.bytes, 1.05 * vectors * bytes) << choice.reason;
     }
   }
 }
@@ -157,7 +156,7 @@ TEST(DenseChoice, LanesOfThreeNodesAreRings) {
   const DenseRule& rule = find_dense_rule(Dense::allreduce, "multi_lane");
   for (const std::int64_t bytes : {std::int64_t{4096}, std::int64_t{1} << 20}) {
     const Counted counted = count(rule, layout, {}, bytes);
-    EXPECT_NEAR(counted.injected_bytes, 4.0 / 3 * static_cast<double>(bytes), 0.02 * static_cast<double>(bytes));
+    EXPECT_NEAR(counted.injected.bytes, 4.0 / 3 * static_cast<double>(bytes), 0.02 * static_cast<double>(bytes));
   }
 }
 
@@ -173,8 +172,8 @@ TEST(DenseChoice, AllToAllOfTheClusters) {
       const DenseChoice choice = chosen(bytes);
       const Counted counted = count(*choice.rule, layout, {}, bytes);
       const Counted direct = count(find_dense_rule(Dense::alltoall, "nonblocking"), layout, {}, bytes);
-      EXPECT_LE(counted.all.network_messages, direct.all.network_messages / 2) << choice.reason;
-      EXPECT_LE(counted.injected_bytes, 1.05 * direct.injected_bytes) << choice.reason;
+      EXPECT_LE(counted.all.network.messages, direct.all.network.messages / 2) << choice.reason;
+      EXPECT_LE(counted.injected.bytes, 1.05 * direct.injected.bytes) << choice.reason;
     }
     EXPECT_EQ(chosen(131072).rule->name, "pairwise") << chosen(131072).reason;
   }

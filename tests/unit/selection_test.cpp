@@ -184,7 +184,7 @@ TEST(Model, LargePiecesInSharedMemoryAreCopiedFromMemory) {
   const auto seconds = [&](std::int64_t bytes) {
     NodeLoad load(Machine::parse("node:1 rank:2", 2).region(0, 0));
     load.send(0, {Stage::gather, LinkClass::node, true, 2, 2 * bytes}, parameters);
-    return load.predict(parameters).processor;
+    return predict({&load, 1}, parameters).processor;
   };
   EXPECT_DOUBLE_EQ(seconds(default_mailbox_bytes), 1e-10 * default_mailbox_bytes);
   EXPECT_DOUBLE_EQ(seconds(2 * default_mailbox_bytes), 6e-10 * 2 * default_mailbox_bytes);
@@ -246,7 +246,7 @@ TEST(Model, WhatIsCombinedIsReadAndWritten) {
     NodeLoad load(machine.region(0, 0), combines ? combining_seconds(parameters) : 0);
     load.send(0, {Stage::direct, LinkClass::network, false, 1, 80}, parameters);
     load.receive(0, {Stage::direct, LinkClass::network, false, 1, 160}, parameters);
-    EXPECT_DOUBLE_EQ(load.predict(parameters).processor, combines ? 80 * 2e-10 : 0);
+    EXPECT_DOUBLE_EQ(predict({&load, 1}, parameters).processor, combines ? 80 * 2e-10 : 0);
   }
 }
 
@@ -315,7 +315,7 @@ TEST(Model, WithACoreForEachRankTheFewerMessagesTheLessOverlaps) {
   for (const std::int64_t messages : {1, 4}) {
     Messages some;
     some.between_nodes(Stage::direct, messages);
-    const Prediction prediction = some.load.predict(some.parameters);
+    const Prediction prediction = predict({&some.load, 1}, some.parameters);
     EXPECT_DOUBLE_EQ(prediction.latency, 4e-6);
     EXPECT_DOUBLE_EQ(prediction.processor, static_cast<double>(messages) * 1e-6 + 3e-6);
     EXPECT_DOUBLE_EQ(prediction.fill, prediction.processor / static_cast<double>(messages));
@@ -323,8 +323,8 @@ TEST(Model, WithACoreForEachRankTheFewerMessagesTheLessOverlaps) {
   Messages shared;
   shared.parameters.cores = 1;
   shared.between_nodes(Stage::direct, 1);
-  EXPECT_DOUBLE_EQ(shared.load.predict(shared.parameters).latency, 5e-6);
-  EXPECT_DOUBLE_EQ(shared.load.predict(shared.parameters).fill, 0);
+  EXPECT_DOUBLE_EQ(predict({&shared.load, 1}, shared.parameters).latency, 5e-6);
+  EXPECT_DOUBLE_EQ(predict({&shared.load, 1}, shared.parameters).fill, 0);
 }
 
 TEST(Model, EdgesBesideLanesTakeNoTimeOfTheirOwn) {
@@ -332,11 +332,11 @@ TEST(Model, EdgesBesideLanesTakeNoTimeOfTheirOwn) {
   lanes.inside(Stage::gather, 1, 0);
   lanes.between_nodes(Stage::network, 1);
   lanes.inside(Stage::scatter, 0, 1);
-  const Prediction alone = lanes.load.predict(lanes.parameters);
+  const Prediction alone = predict({&lanes.load, 1}, lanes.parameters);
   EXPECT_DOUBLE_EQ(alone.latency, 4e-6 + 2 * (5e-7 - 2e-7));
   EXPECT_DOUBLE_EQ(alone.processor, 1e-6 + 3e-6 + 2 * (2e-7 + 1e-6));
   lanes.inside(Stage::direct, 1, 0);
-  const Prediction beside = lanes.load.predict(lanes.parameters);
+  const Prediction beside = predict({&lanes.load, 1}, lanes.parameters);
   EXPECT_DOUBLE_EQ(beside.latency, alone.latency);
   EXPECT_DOUBLE_EQ(beside.processor, alone.processor);
 }
@@ -350,7 +350,8 @@ TEST(Model, RelaysSaveNoWorkOfASingleMessage) {
   relayed.inside(Stage::gather, 0, 1);
   relayed.load.send(1, {Stage::network, LinkClass::network, false, 1, 0}, relayed.parameters);
   relayed.load.receive(0, {Stage::network, LinkClass::network, false, 1, 0}, relayed.parameters);
-  EXPECT_GT(relayed.load.predict(relayed.parameters).seconds, straight.load.predict(straight.parameters).seconds);
+  EXPECT_GT(predict({&relayed.load, 1}, relayed.parameters).seconds,
+            predict({&straight.load, 1}, straight.parameters).seconds);
 }
 
 /// Rings of messages between nodes, of which each rank at the end of a node sends one and receives one.
@@ -379,9 +380,9 @@ TEST(Model, OnlyRanksThatWaitTakeTurns) {
   lanes.inside(Stage::gather, 1, 0);
   lanes.between_nodes(Stage::network, 1);
   lanes.inside(Stage::scatter, 0, 1);
-  const double of_two = lanes.load.predict(lanes.parameters).latency;
+  const double of_two = predict({&lanes.load, 1}, lanes.parameters).latency;
   lanes.inside(Stage::scatter, 0, 2);
-  EXPECT_DOUBLE_EQ(lanes.load.predict(lanes.parameters).latency, of_two + 2 * 1e-6);
+  EXPECT_DOUBLE_EQ(predict({&lanes.load, 1}, lanes.parameters).latency, of_two + 2 * 1e-6);
 }
 
 }  // namespace

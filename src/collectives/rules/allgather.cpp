@@ -129,8 +129,8 @@ DenseCost multi_lane_cost(const Shape& s) {
       std::max(1.0, std::ceil(static_cast<double>(s.settings.segment_bytes) / std::max(s.bytes, 1.0)));
   const double pieces = std::ceil(s.nodes / blocks);
   DenseCost near = inside(s, s.members > 1 ? 1 : 0, (s.members - 1) * pieces, (s.members - 1) * share);
-  near.all.node_messages = s.inside_pairs * pieces;
-  near.all.node_bytes = (s.ranks - s.nodes) * s.ranks * s.bytes;
+  near.all.node.messages = s.inside_pairs * pieces;
+  near.all.node.bytes = (s.ranks - s.nodes) * s.ranks * s.bytes;
   return add(across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * s.bytes, s.members), near);
 }
 

@@ -76,9 +76,8 @@ DenseCost node_aware_cost(const Shape& s) {
   const double far = doubling + (folded > 0 ? 2 : 0);
   const double busiest = doubling + (folded > 0 ? 1 : 0);
   DenseCost between = across(s, far, busiest, busiest * s.bytes, 1, busiest * s.bytes);
-  between.all.network_messages = numbers * doubling + 2 * folded;
-  between.all.network_bytes = between.all.network_messages * s.bytes;
-  between.all.network_waits = between.all.network_messages;
+  const double messages = numbers * doubling + 2 * folded;
+  between.all.network = {messages, messages * s.bytes, messages};
   between.all.combined_bytes = (numbers * doubling + folded) * s.bytes;
   return add(up_and_down(s, s.is_short(), segments(s, s.bytes)), between);
 }
@@ -111,16 +110,15 @@ DenseCost multi_lane_cost(const Shape& s) {
   const double bytes = is_ring ? 2 * part * (1 - 1 / s.nodes) : part * (2 * (1 - 1 / numbers) + more);
   DenseCost between = across(s, far, far * pieces, bytes, lanes, part * (1 + more));
   // Ranks of nodes that are smaller than the largest have several lanes.
-  between.all.network_messages = s.nodes * lanes * far * pieces;
-  between.all.network_bytes = s.nodes * lanes * bytes;
+  between.all.network.messages = s.nodes * lanes * far * pieces;
+  between.all.network.bytes = s.nodes * lanes * bytes;
   between.all.combined_bytes = (s.nodes - 1) * s.bytes;
   // A part's owner has to do with all others of its node.
   const double others = s.members - 1;
   DenseCost near = inside(s, others > 0 ? 2 : 0, 2 * others * pieces, 2 * others * part, s.members * part);
-  near.all.node_messages = 2 * lanes * (s.ranks - s.nodes) * pieces;
-  near.all.node_bytes = near.all.node_messages / pieces * part;
-  near.all.node_waits = others > 0 ? s.nodes * lanes + s.ranks : 0;
-  near.all.combined_bytes = s.ranks * s.bytes;
+  const double copies = 2 * lanes * (s.ranks - s.nodes);
+  const double waits = others > 0 ? s.nodes * lanes + s.ranks : 0;
+  near.all = {{copies * pieces, copies * part, waits}, {}, s.ranks * s.bytes};
   return add(near, between);
 }
 
@@ -146,13 +144,10 @@ DenseCost ordered_cost(const Shape& s) {
   DenseCost cost = add(inside(s, 2, 2 * others, 2 * others * part, (s.ranks - 1) * part),
                        across(s, s.nodes > 1 ? 2 : 0, 2 * s.outside, 2 * s.outside * part, s.members));
   const double owners = parts / s.ranks;  // of all ranks
-  cost.all.node_messages = 2 * owners * s.inside_pairs;
-  cost.all.node_bytes = cost.all.node_messages * part;
-  cost.all.node_waits = parts + s.ranks;
-  cost.all.network_messages = 2 * owners * s.across_pairs;
-  cost.all.network_bytes = cost.all.network_messages * part;
-  cost.all.network_waits = s.nodes > 1 ? parts + s.ranks : 0;
-  cost.all.combined_bytes = parts * (s.ranks - 1) * part;
+  const double near = 2 * owners * s.inside_pairs;
+  const double far = 2 * owners * s.across_pairs;
+  const double waits = parts + s.ranks;
+  cost.all = {{near, near * part, waits}, {far, far * part, s.nodes > 1 ? waits : 0}, parts * (s.ranks - 1) * part};
   return cost;
 }
 

@@ -51,7 +51,7 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
 
 DenseCost node_aware_cost(const Shape& s) {
   DenseCost near = inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes);
-  near.all.node_messages = near.all.node_bytes = 2 * (s.ranks - s.nodes);
+  near.all.node.messages = near.all.node.bytes = 2 * (s.ranks - s.nodes);
   return add(near, across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
 }
 

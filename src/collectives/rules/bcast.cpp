@@ -11,15 +11,14 @@ void binomial(PlanWriter& writer, const DenseCall& call, const Layout& layout, c
 DenseCost binomial_cost(const Shape& s) {
   const TreeWays ways = tree_ways(s.layout, s.facts.root);
   DenseCost cost = one_way(count_tree(s.layout, s.facts.root, s.bytes, false));
-  cost.network_rounds = ways.crossings;
-  cost.node_rounds = std::max(rounds(s.ranks) - ways.crossings, 0.0);
-  cost.network_messages = std::max(cost.network_messages, ways.messages);
-  cost.network_bytes = std::max(cost.network_bytes, ways.messages * s.bytes);
+  cost.network.raise({ways.messages, ways.messages * s.bytes});
+  cost.network.waits = ways.crossings;
+  cost.node.waits = std::max(rounds(s.ranks) - ways.crossings, 0.0);
   cost.combined_bytes = s.sums * rounds(s.ranks) * s.bytes;
   cost.all.combined_bytes = s.sums * (s.ranks - 1) * s.bytes;
   if (s.sums > 0) {  // upwards, who has children waits, which every second rank has
-    cost.all.node_waits /= 2;
-    cost.all.network_waits /= 2;
+    cost.all.node.waits /= 2;
+    cost.all.network.waits /= 2;
   }
   return cost;
 }
@@ -39,8 +38,8 @@ DenseCost node_aware_cost(const Shape& s) {
       add(pipeline(s, far.levels, far.children, 0, true), pipeline(s, near.levels, near.children, 0, false));
   if (s.sums == 0) return cost;
   // Upwards, who has children waits for all of them together.
-  cost.all.network_waits = far.parents;
-  cost.all.node_waits = s.nodes * near.parents;
+  cost.all.network.waits = far.parents;
+  cost.all.node.waits = s.nodes * near.parents;
   return cost;
 }
 
@@ -98,16 +97,13 @@ DenseCost multi_lane_cost(const Shape& s) {
   const double way = is_chain ? std::max(s.nodes - 2, 0.0) : 0;
   DenseCost far = across(s, width + way, width * pieces + way, width * part + way * part / pieces, s.members,
                          s.sums * (width * part + way * part / pieces));
-  far.injected_bytes = width * s.bytes;
-  far.injected_messages = width * pieces * s.members;
-  far.all.network_messages = (s.nodes - 1) * s.members * pieces;
-  far.all.network_bytes = (s.nodes - 1) * s.bytes;
-  far.all.network_waits = (s.nodes - 1) * s.members;
+  far.injected = {width * pieces * s.members, width * s.bytes};
+  far.all.network = {(s.nodes - 1) * s.members * pieces, (s.nodes - 1) * s.bytes, (s.nodes - 1) * s.members};
   // Of the two steps inside, one is on the root's node alone. What that has of the data already, it does not get again.
   DenseCost near = inside(s, 2, 2 * (s.members - 1), 2 * (s.members - 1) * part, s.sums * s.bytes, s.ranks / 2);
   const double passed_on = s.members - std::ceil(s.members / s.home);  // lanes that are not the root's
-  near.all.node_messages = s.members * (s.ranks - s.nodes) + s.sums * passed_on;
-  near.all.node_bytes = near.all.node_messages * part;
+  near.all.node.messages = s.members * (s.ranks - s.nodes) + s.sums * passed_on;
+  near.all.node.bytes = near.all.node.messages * part;
   near.all.combined_bytes = s.sums * s.ranks * s.bytes;
   far.all.combined_bytes = s.sums * (s.nodes - 1) * s.bytes;
   return add(near, far);

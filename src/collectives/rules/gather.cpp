@@ -96,8 +96,8 @@ std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, co
 DenseCost from_elsewhere(const Shape& s, double messages) {
   const double bytes = (s.ranks - s.home) * s.bytes;
   DenseCost cost = across(s, s.nodes > 1 ? 1 : 0, messages, bytes, 1);
-  cost.all.network_messages = messages;
-  cost.all.network_bytes = bytes;
+  cost.all.network.messages = messages;
+  cost.all.network.bytes = bytes;
   return cost;
 }
 
@@ -117,14 +117,14 @@ void binomial(PlanWriter& writer, const DenseCall& call, const Layout& layout, c
 
 DenseCost binomial_cost(const Shape& s) {
   DenseCost cost = one_way(count_tree(s.layout, s.facts.root, s.bytes, true));
-  cost.node_rounds = rounds(s.members);
-  cost.network_rounds = rounds(s.ranks) - cost.node_rounds;
+  cost.node.waits = rounds(s.members);
+  cost.network.waits = rounds(s.ranks) - cost.node.waits;
   cost.combined_bytes = s.ranks / 2 * s.bytes;
   // Who passes on what it got puts its own before that.
   const double leaves = s.ranks > 1 ? std::ceil(s.ranks / 2) : 0;
   cost.all.combined_bytes = (blocks_sent(s.layout.ranks()) - leaves) * s.bytes;
-  cost.all.node_waits /= 2;  // every second rank passes on what it waits for
-  cost.all.network_waits /= 2;
+  cost.all.node.waits /= 2;  // every second rank passes on what it waits for
+  cost.all.network.waits /= 2;
   return cost;
 }
 

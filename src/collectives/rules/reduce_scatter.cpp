@@ -142,8 +142,8 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
 DenseCost node_aware_cost(const Shape& s) {
   const double part = s.bytes / s.ranks;
   DenseCost near = inside(s, 1, 2 * (s.members - 1), (s.members - 1) * part * s.nodes, s.bytes);
-  near.all.node_messages = 2 * s.inside_pairs;
-  near.all.node_bytes = (s.ranks - s.nodes) * s.bytes;
+  near.all.node.messages = 2 * s.inside_pairs;
+  near.all.node.bytes = (s.ranks - s.nodes) * s.bytes;
   return add(near, across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
 }
 

@@ -100,8 +100,8 @@ DenseCost ordered_cost(const Shape& s) {
   const Rank last = s.layout.ranks() - 1;  // which has the result of a reduction
   if (s.facts.kind != Dense::reduce || s.facts.root == last) return cost;
   const bool crosses = s.layout.region(s.facts.root) != s.layout.region(last);
-  (crosses ? cost.all.network_messages : cost.all.node_messages) += segments(s, s.bytes);
-  (crosses ? cost.all.network_bytes : cost.all.node_bytes) += s.bytes;
+  (crosses ? cost.all.network.messages : cost.all.node.messages) += segments(s, s.bytes);
+  (crosses ? cost.all.network.bytes : cost.all.node.bytes) += s.bytes;
   return cost;
 }
 

@@ -111,11 +111,11 @@ DenseCost node_aware_cost(const Shape& s) {
     return all;
   };
   // Down the trees of all nodes but the first, of which no leader gets.
-  inner.all.node_messages = s.ranks - s.home - (s.nodes - 1);
-  for (const Layout::Run& run : s.layout.runs()) inner.all.node_messages += run.regions * messages(run.size);
-  inner.all.node_bytes = inner.all.node_messages * s.bytes;
-  outer.all.network_messages = messages(s.layout.regions());
-  outer.all.network_bytes = outer.all.network_messages * s.bytes;
+  inner.all.node.messages = s.ranks - s.home - (s.nodes - 1);
+  for (const Layout::Run& run : s.layout.runs()) inner.all.node.messages += run.regions * messages(run.size);
+  inner.all.node.bytes = inner.all.node.messages * s.bytes;
+  outer.all.network.messages = messages(s.layout.regions());
+  outer.all.network.bytes = outer.all.network.messages * s.bytes;
   return add(inner, outer);
 }
 
