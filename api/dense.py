@@ -163,7 +163,7 @@ def header(operations: list[Dense], sections: list[Section]) -> str:
 
 
 def kinds(operations: list[Dense]) -> str:
-    """src/core/dense_kind.hpp."""
+    """src/base/dense_kind.hpp."""
 
     def predicate(chosen: list[Dense]) -> str:
         return " || ".join(f"kind == DenseKind::{o.name}" for o in chosen)
@@ -184,7 +184,7 @@ def kinds(operations: list[Dense]) -> str:
 
 
 def rows(operations: list[Dense]) -> str:
-    """src/arguments/collective_rows.hpp."""
+    """src/communicator/arguments/collective_rows.hpp."""
 
     def side(operation: Dense, which: str) -> str:
         named = [(role, operation.name_of(role, which)) for role in ("count", "counts", "displacements", "type", "types")]
@@ -200,7 +200,7 @@ def rows(operations: list[Dense]) -> str:
 
     body = ",\n".join(f"{{DenseKind::{o.name}, {side(o, 'send')}, {side(o, 'receive')}, {place(o)}}}" for o in operations)
     return (
-        f'// {BY}\n#pragma once\n\n#include "arguments/collective.hpp"\n\nnamespace laneway {{\n\n'
+        f'// {BY}\n#pragma once\n\n#include "communicator/arguments/collective.hpp"\n\nnamespace laneway {{\n\n'
         f"inline constexpr DenseRow dense_rows[] = {{\n{body},\n}};\n\n}}  // namespace laneway\n"
     )
 
@@ -221,8 +221,8 @@ def _call(operation: Dense, counts: str) -> str:
 
 
 def c_functions(operations: list[Dense], way: str) -> str:
-    """src/c/generated/dense_WAY.cpp."""
-    out = [f'// {BY}\n#include "c/dense.hpp"\n\nusing namespace laneway;\n']
+    """src/api/generated/dense_WAY.cpp."""
+    out = [f'// {BY}\n#include "api/dense.hpp"\n\nusing namespace laneway;\n']
     for operation in operations:
         for counts in operation.counts:
             rest = _rest(way, "LNW_Request* request")
@@ -244,8 +244,8 @@ def _passed(argument: Argument) -> str:
 
 
 def mpi_calls(operations: list[Dense]) -> str:
-    """src/operate/generated/dense_mpi.cpp: MPI's own operations."""
-    out = [f'// {BY}\n#include "operate/dense_mpi.hpp"\n\nnamespace laneway {{\n']
+    """src/operations/collective/execution/generated/dense_mpi.cpp: MPI's own operations."""
+    out = [f'// {BY}\n#include "operations/collective/execution/mpi.hpp"\n\nnamespace laneway {{\n']
     for counts, condition in (("int", ""), ("large", "LANEWAY_HAS_LARGE_COUNT_COLLECTIVES")):
         form, suffix = ("MpiArguments", "") if counts == "int" else ("LargeMpiArguments", "_c")
         if condition:
@@ -271,8 +271,8 @@ def mpi_calls(operations: list[Dense]) -> str:
 
 
 def wrappers(operations: list[Dense]) -> str:
-    """src/interpose/generated_dense.cpp: MPI's blocking functions, each where the MPI library has it."""
-    out = [f'// {BY}\n#include "interpose/dense.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
+    """src/preload/calls/generated_collective.cpp: MPI's blocking functions, each where the MPI library has it."""
+    out = [f'// {BY}\n#include "preload/calls/collective.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
     for condition, counts in (("", "int"), ("LANEWAY_HAS_LARGE_COUNT_COLLECTIVES", "large")):
         out.append(f"\n#ifdef {condition}" if condition else "")
         for o in operations:

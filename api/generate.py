@@ -256,8 +256,8 @@ def _call(operation: Operation) -> str:
 
 
 def c_functions(operations: list[Operation], way: str) -> str:
-    """src/c/generated/WAY.cpp."""
-    out = [f'// {BY}\n#include "c/operation.hpp"\n\nusing namespace laneway;\n']
+    """src/api/generated/WAY.cpp."""
+    out = [f'// {BY}\n#include "api/operation.hpp"\n\nusing namespace laneway;\n']
     for operation in operations:
         if way not in operation.ways:
             continue
@@ -273,8 +273,8 @@ def c_functions(operations: list[Operation], way: str) -> str:
 
 
 def wrappers(operations: list[Operation]) -> str:
-    """src/interpose/generated.cpp: MPI's functions, each where the MPI library has it."""
-    out = [f'// {BY}\n#include "interpose/neighborhood.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
+    """src/preload/calls/generated.cpp: MPI's functions, each where the MPI library has it."""
+    out = [f'// {BY}\n#include "preload/calls/neighborhood.hpp"\n\nusing namespace laneway;\nusing namespace laneway::interpose;\n']
     groups = (
         ("", "MPI", "int", WAYS[:2]),
         ("LANEWAY_HAS_LARGE_COUNT", "MPI", "large", WAYS[:2]),
@@ -307,7 +307,7 @@ def _wrapper(operation: Operation, way: str, prefix: str, counts: str) -> str:
 
 
 def kinds(operations: list[Operation]) -> str:
-    """src/core/kind.hpp."""
+    """src/base/kind.hpp."""
     varying = [o.name for o in operations if o.receive.blocks != "equal" or o.reduces]
     reducing = [o.name for o in operations if o.reduces]
     same = [o.name for o in operations if o.send.blocks == "same"]
@@ -336,7 +336,7 @@ def kinds(operations: list[Operation]) -> str:
 
 
 def kind_rows(operations: list[Operation]) -> str:
-    """src/arguments/kind_rows.hpp."""
+    """src/communicator/arguments/kind_rows.hpp."""
     fields = ("count", "size", "counts", "displacements", "bytes", "indices", "type", "types")
 
     def side(side: Side) -> str:
@@ -345,7 +345,7 @@ def kind_rows(operations: list[Operation]) -> str:
 
     rows = ",\n".join(f"{{Kind::{o.name}, {side(o.send)}, {side(o.receive)}{', true' if o.reduces else ''}}}" for o in operations)
     return (
-        f'// {BY}\n#pragma once\n\n#include "arguments/call.hpp"\n\nnamespace laneway {{\n\n'
+        f'// {BY}\n#pragma once\n\n#include "communicator/arguments/call.hpp"\n\nnamespace laneway {{\n\n'
         f"inline constexpr KindRow kind_rows[] = {{\n{rows},\n}};\n\n}}  // namespace laneway\n"
     )
 
@@ -550,17 +550,17 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
     dense_operations, dense_sections = dense.read_table(top / "api" / "operations.toml")
     whole = {
         "include/laneway/neighborhood.h": header(operations, sections),
-        "src/core/kind.hpp": kinds(operations),
-        "src/arguments/kind_rows.hpp": kind_rows(operations),
-        **{f"src/c/generated/{way}.cpp": c_functions(operations, way) for way in WAYS},
-        "src/interpose/generated.cpp": wrappers(operations),
+        "src/base/kind.hpp": kinds(operations),
+        "src/communicator/arguments/kind_rows.hpp": kind_rows(operations),
+        **{f"src/api/generated/{way}.cpp": c_functions(operations, way) for way in WAYS},
+        "src/preload/calls/generated.cpp": wrappers(operations),
         "fortran/operations.h": fortran_shim(operations),
         "include/laneway/collectives.h": dense.header(dense_operations, dense_sections),
-        "src/core/dense_kind.hpp": dense.kinds(dense_operations),
-        "src/arguments/collective_rows.hpp": dense.rows(dense_operations),
-        **{f"src/c/generated/dense_{way}.cpp": dense.c_functions(dense_operations, way) for way in dense.WAYS},
-        "src/operate/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
-        "src/interpose/generated_dense.cpp": dense.wrappers(dense_operations),
+        "src/base/dense_kind.hpp": dense.kinds(dense_operations),
+        "src/communicator/arguments/collective_rows.hpp": dense.rows(dense_operations),
+        **{f"src/api/generated/dense_{way}.cpp": dense.c_functions(dense_operations, way) for way in dense.WAYS},
+        "src/operations/collective/execution/generated/dense_mpi.cpp": dense.mpi_calls(dense_operations),
+        "src/preload/calls/generated_collective.cpp": dense.wrappers(dense_operations),
         "fortran/collectives.h": dense.fortran_shim(dense_operations),
     }
     files = {top / name: _formatted(text, top / name) for name, text in whole.items()}

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.hpp"
+#include "base/tell.hpp"
 #include "commands.hpp"
-#include "core/nearest.hpp"
-#include "core/tell.hpp"
 #include "data/specs.hpp"
 #include "measure/library.hpp"
 #include "output/provenance.hpp"

@@ -47,7 +47,7 @@ laneway_feature(OPAL "
 #error
 #endif
 ")
-# Those of the functions that vendors name, as rows of src/choose/device_support.cpp.
+# Those of the functions that vendors name, as rows of src/operations/choose/device_support.cpp.
 set(LANEWAY_MPI_QUERIES "")
 get_property(vendors GLOBAL PROPERTY LANEWAY_VENDORS)
 foreach(vendor IN LISTS vendors)

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/block_memory.hpp"
+#include "base/bytes/block_memory.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "calibrate/calibrate.hpp"
-#include "exec/copy.hpp"
+#include "runtime/executor/copy.hpp"
 
 namespace laneway::bench {
 

@@ -5,7 +5,7 @@
 
 #include "calibrate/calibrate.hpp"
 #include "candidates/devices/device_buffers.hpp"
-#include "choose/device_support.hpp"
+#include "operations/choose/device_support.hpp"
 
 namespace laneway::bench {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "calibrate/calibrate.hpp"
-#include "comm/discovery.hpp"
+#include "communicator/nodes/discovery.hpp"
 
 namespace laneway::bench {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "algorithms/neighborhood/strategy.hpp"
+#include "base/error.hpp"
+#include "base/simulated.hpp"
 #include "candidates/devices/device_buffers.hpp"
-#include "core/error.hpp"
-#include "core/simulated.hpp"
-#include "exec/copy.hpp"
-#include "lanes/strategy.hpp"
-#include "plan/copy_runs.hpp"
+#include "plan/writer/copy_runs.hpp"
+#include "runtime/executor/copy.hpp"
 
 namespace laneway::bench {
 

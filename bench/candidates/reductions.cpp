@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/block_memory.hpp"
-#include "core/mix.hpp"
+#include "base/bytes/block_memory.hpp"
+#include "base/bytes/mix.hpp"
 
 namespace laneway::bench {
 

@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/bytes/block_memory.hpp"
+#include "base/error.hpp"
 #include "candidates/sizes.hpp"
-#include "core/block_memory.hpp"
-#include "core/error.hpp"
 #include "data/specs.hpp"
 
 namespace laneway::bench {

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <iterator>
 
+#include "algorithms/neighborhood/strategy.hpp"
+#include "base/bytes/block_memory.hpp"
+#include "base/error.hpp"
+#include "base/simulated.hpp"
 #include "commands/link.hpp"
-#include "core/block_memory.hpp"
-#include "core/error.hpp"
-#include "core/simulated.hpp"
 #include "data/specs.hpp"
-#include "lanes/strategy.hpp"
 #include "measure/evaluation.hpp"
 
 namespace laneway::bench {

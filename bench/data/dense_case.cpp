@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "core/error.hpp"
-#include "core/mix.hpp"
+#include "base/bytes/mix.hpp"
+#include "base/error.hpp"
 
 namespace laneway::bench {
 

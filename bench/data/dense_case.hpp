@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dense_kind.hpp"
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
+#include "base/dense_kind.hpp"
 #include "data/traffic.hpp"
 
 namespace laneway::bench {

@@ -2,7 +2,7 @@
 
 #include <laneway/device_kernels.h>
 
-#include "device/device.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway::bench {
 

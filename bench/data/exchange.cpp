@@ -6,10 +6,10 @@
 #include <limits>
 #include <numeric>
 
-#include "core/block_memory.hpp"
-#include "core/error.hpp"
-#include "core/mix.hpp"
-#include "core/readable.hpp"
+#include "base/bytes/block_memory.hpp"
+#include "base/bytes/mix.hpp"
+#include "base/error.hpp"
+#include "base/readable.hpp"
 #include "data/halo_file.hpp"
 #include "matrix/box.hpp"
 #include "offline/random_graphs.hpp"

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/kind.hpp"
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
+#include "base/kind.hpp"
 #include "matrix/csr.hpp"
 #include "matrix/halo.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway::bench {
 

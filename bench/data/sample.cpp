@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "core/mix.hpp"
+#include "base/bytes/mix.hpp"
 
 namespace laneway::bench {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace laneway::bench {
 

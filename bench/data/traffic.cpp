@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/ranges.hpp"
+#include "base/bytes/ranges.hpp"
 
 namespace laneway::bench {
 

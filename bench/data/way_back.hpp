@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/error.hpp"
-#include "passes/lower.hpp"
-#include "passes/transpose.hpp"
-#include "pattern/pattern.hpp"
+#include "algorithms/lowering/lower.hpp"
+#include "algorithms/lowering/transpose.hpp"
+#include "base/error.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway::bench {
 

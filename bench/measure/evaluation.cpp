@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway::bench {
 

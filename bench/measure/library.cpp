@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "comm/network_distance.hpp"
-#include "core/json.hpp"
+#include "base/json.hpp"
+#include "communicator/nodes/network_distance.hpp"
 
 namespace laneway::bench {
 

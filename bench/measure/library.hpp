@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 
 namespace laneway::bench {
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <thread>
 
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/simulated.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/simulated.hpp"
 #include "matrix/load.hpp"
 #include "measure/library.hpp"
 #include "output/provenance.hpp"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/simulated.hpp"
+#include "base/simulated.hpp"
 
 namespace laneway::bench {
 

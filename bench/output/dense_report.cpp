@@ -5,9 +5,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "core/block_memory.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
+#include "base/bytes/block_memory.hpp"
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
 

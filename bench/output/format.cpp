@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "core/error.hpp"
-#include "core/readable.hpp"
+#include "base/error.hpp"
+#include "base/readable.hpp"
 
 namespace laneway::bench {
 

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <utility>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "output/format.hpp"
 
 namespace laneway::bench {

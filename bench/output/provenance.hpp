@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 
 namespace laneway::bench {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/tell.hpp"
+#include "base/tell.hpp"
 #include "takeover.hpp"
 
 namespace laneway::hypre {

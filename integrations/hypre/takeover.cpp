@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/expected_exchanges.hpp"
-#include "core/tell.hpp"
+#include "algorithms/trials/expected_exchanges.hpp"
+#include "base/tell.hpp"
 
 namespace laneway::hypre {
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/autotuner.hpp"
+#include "algorithms/trials/autotuner.hpp"
 
 namespace laneway::hypre {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/statistics.hpp"
+#include "base/statistics.hpp"
 #include "laneway/tpetra.hpp"
 #include "matrix/load.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
 #include "machine/machine.hpp"
 
 namespace laneway {

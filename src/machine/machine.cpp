@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/error.hpp"
-#include "core/mix.hpp"
+#include "base/bytes/mix.hpp"
+#include "base/error.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
 
 namespace laneway {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 

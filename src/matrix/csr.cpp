@@ -3,7 +3,7 @@
 #include <Eigen/SparseCore>
 #include <utility>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway::matrix {
 

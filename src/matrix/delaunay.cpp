@@ -4,7 +4,7 @@
 #include <random>
 #include <tuple>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 
 extern "C" {

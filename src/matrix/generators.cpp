@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway::matrix {
 

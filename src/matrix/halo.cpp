@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/sort_unique.hpp"
+#include "base/bytes/sort_unique.hpp"
+#include "base/error.hpp"
 
 namespace laneway::matrix {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
 #include "matrix/csr.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway::matrix {
 

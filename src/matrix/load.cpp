@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 #include "matrix/text.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <unsupported/Eigen/SparseExtra>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/load.hpp"
 #include "matrix/text.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <scotch.h>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/load.hpp"
 #include "matrix/text.hpp"
 

@@ -4,7 +4,7 @@
 #include <numbers>
 #include <tuple>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 
 namespace laneway::matrix {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/tell.hpp"
+#include "base/tell.hpp"
 
 namespace laneway {
 

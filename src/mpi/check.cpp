@@ -1,6 +1,6 @@
 #include "mpi/check.hpp"
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 

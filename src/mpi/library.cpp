@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/simulated.hpp"
-#include "core/tell.hpp"
+#include "base/simulated.hpp"
+#include "base/tell.hpp"
 #include "mpi/quirks.hpp"
 
 namespace laneway {

@@ -1,6 +1,6 @@
 #include "mpi/running.hpp"
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/readable.hpp"
+#include "base/readable.hpp"
 #include "plan/stream_event.hpp"
 
 namespace laneway {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/types.hpp"
+#include "base/bytes/types.hpp"
 #include "offline/spec.hpp"
 
 namespace laneway {

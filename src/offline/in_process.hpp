@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "carriers/transport.hpp"
+#include "runtime/carriers/transport.hpp"
 
 namespace laneway {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "algorithms/cost/load.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
-#include "model/load.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/mix.hpp"
-#include "core/sort_unique.hpp"
+#include "base/bytes/mix.hpp"
+#include "base/bytes/sort_unique.hpp"
+#include "base/error.hpp"
 #include "offline/grid.hpp"
 #include "offline/spec.hpp"
 

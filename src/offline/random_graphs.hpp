@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/types.hpp"
-#include "pattern/pattern.hpp"
+#include "base/bytes/types.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway {
 

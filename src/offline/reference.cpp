@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {

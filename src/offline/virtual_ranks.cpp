@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "carriers/localizer.hpp"
-#include "core/error.hpp"
+#include "base/error.hpp"
+#include "runtime/carriers/localizer.hpp"
 
 namespace laneway {
 

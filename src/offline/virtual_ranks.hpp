@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "carriers/local_options.hpp"
-#include "lanes/strategy.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
+#include "algorithms/planner/planner.hpp"
 #include "machine/machine.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 #include "plan/plan.hpp"
-#include "setup/planner.hpp"
+#include "runtime/carriers/local_options.hpp"
 
 namespace laneway {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 

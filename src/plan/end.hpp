@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/ranges.hpp"
+#include "base/bytes/ranges.hpp"
 
 namespace laneway {
 

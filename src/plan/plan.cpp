@@ -1,6 +1,6 @@
 #include "plan/plan.hpp"
 
-#include "core/disjoint.hpp"
+#include "base/bytes/disjoint.hpp"
 
 namespace laneway {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/boxed.hpp"
-#include "core/types.hpp"
+#include "base/bytes/boxed.hpp"
+#include "base/bytes/types.hpp"
 #include "plan/end.hpp"
 
 namespace laneway {

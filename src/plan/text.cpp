@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {

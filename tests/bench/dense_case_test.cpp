@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "output/dense_report.hpp"
 
 namespace laneway::bench {

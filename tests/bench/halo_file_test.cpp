@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 
 namespace laneway::bench {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/json.hpp"
+#include "base/json.hpp"
 
 namespace laneway::bench {
 namespace {

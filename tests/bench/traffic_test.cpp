@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 
 namespace laneway::bench {

@@ -1,6 +1,6 @@
 // Executors whose buffers are on the sim device, against the oracle: every strategy, every memory path, and what
 // happens when the device forgets one of the dependencies that it was told.
-#include "exec/executor.hpp"
+#include "runtime/executor/executor.hpp"
 
 #include <algorithm>
 #include <array>

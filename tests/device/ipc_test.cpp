@@ -1,4 +1,4 @@
-#include "carriers/device/ipc.hpp"
+#include "runtime/carriers/device/ipc.hpp"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "device/memory.hpp"
+#include "runtime/device/memory.hpp"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "device/plugin.hpp"
+#include "runtime/device/plugin.hpp"
 
 #include <dlfcn.h>
 

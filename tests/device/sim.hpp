@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "carriers/device/ipc.hpp"
-#include "device/device.hpp"
+#include "runtime/carriers/device/ipc.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway {
 

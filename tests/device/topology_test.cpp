@@ -1,4 +1,4 @@
-#include "device/topology.hpp"
+#include "runtime/device/topology.hpp"
 
 #include "sim.hpp"
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "carriers/carrier.hpp"
-#include "collectives/rules.hpp"
-#include "discovery/finder.hpp"
-#include "lanes/strategy.hpp"
+#include "algorithms/collective/rules.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
+#include "algorithms/rendezvous/finder.hpp"
+#include "runtime/carriers/carrier.hpp"
 
 namespace laneway {
 namespace {
@@ -40,7 +40,7 @@ TEST(Extending, TakesAFileOrTwo) {
 /// The table of carriers is the library's, but for the carrier's declaration and its place.
 TEST(Extending, ACarrierIsARowBesideItsFolder) {
   const std::multiset<std::string> own = lines_of("tests/extending/carrier/carriers.cpp");
-  const std::multiset<std::string> librarys = lines_of("src/carriers/carriers.cpp");
+  const std::multiset<std::string> librarys = lines_of("src/runtime/carriers/carriers.cpp");
   std::multiset<std::string> more;
   std::ranges::set_difference(own, librarys, std::inserter(more, more.end()));
   EXPECT_EQ(more.size(), 2U);

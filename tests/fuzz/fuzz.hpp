@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 /// What a fuzzer, or the replay of its corpus, calls for each input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "algorithms/neighborhood/strategy.hpp"
 #include "fuzz.hpp"
-#include "lanes/strategy.hpp"
 #include "offline/spec.hpp"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "verify/program.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/execution/program.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace {
 

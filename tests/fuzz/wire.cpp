@@ -1,7 +1,7 @@
 // What ranks send each other when they plan. The first byte of each read says what is read next.
-#include "core/wire.hpp"
+#include "base/bytes/wire.hpp"
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

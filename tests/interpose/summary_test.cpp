@@ -1,6 +1,6 @@
 // What the preload's report says of numbers that are known. Needs no MPI.
-#include "interpose/summary.hpp"
-#include "core/json.hpp"
+#include "preload/report/summary.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "interpose/report_forms.hpp"
+#include "preload/report/report_forms.hpp"
 
 namespace laneway::interpose {
 namespace {

@@ -1,5 +1,5 @@
-/* How events of a plan come in and go out, for the model checker Spin: counts in src/exec/executor.hpp, fired as
-   src/operate/edge_partitions.hpp does. Two threads make a partition of their own ready, which both name a byte: its
+/* How events of a plan come in and go out, for the model checker Spin: counts in src/runtime/executor/executor.hpp, fired as
+   src/operations/request/edge_partitions.hpp does. Two threads make a partition of their own ready, which both name a byte: its
    event is fired by whoever comes first. A third thread fires an event of its own, possibly before the exchange starts.
    A fourth looks at what has arrived. Who waits for the exchange starts the next one while the others return. */
 

@@ -1,5 +1,5 @@
 /* Who lets a message of a partitioned exchange go, for the model checker Spin: threads make partitions ready while another
-   one starts the exchange (src/channel/readiness.hpp). A message must go, and once, however they interleave; the next
+   one starts the exchange (src/operations/channel/readiness.hpp). A message must go, and once, however they interleave; the next
    exchange begins when it has gone, while threads may still be on their way out. In any round the exchange may run before
    the first partition can be ready: then the start is not counted. */
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/rules.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "dense_operations.hpp"
 #include "setting.hpp"
 

@@ -7,8 +7,8 @@
 #include <new>
 #include <set>
 
-#include "arguments/datatype.hpp"
-#include "core/error.hpp"
+#include "base/error.hpp"
+#include "communicator/datatypes/datatype.hpp"
 #include "exchange.hpp"
 
 namespace {

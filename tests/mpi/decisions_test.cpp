@@ -7,7 +7,7 @@
 #include <array>
 #include <functional>
 
-#include "comm/decisions.hpp"
+#include "communicator/decisions.hpp"
 #include "setting.hpp"
 #include "support.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/rules.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "device_memory.hpp"
 #include "setting.hpp"
 #include "support.hpp"

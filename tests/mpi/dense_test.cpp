@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/rules.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "dense_operations.hpp"
 #include "predefined_types.hpp"
 #include "setting.hpp"

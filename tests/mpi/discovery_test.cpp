@@ -1,5 +1,5 @@
 // Where ranks are: found by MPI and hwloc, or imposed by a description.
-#include "comm/discovery.hpp"
+#include "communicator/nodes/discovery.hpp"
 #include "machine/machine.hpp"
 #include "support.hpp"
 

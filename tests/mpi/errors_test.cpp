@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/kind.hpp"
+#include "base/kind.hpp"
 #include "support.hpp"
 
 namespace laneway::test {

@@ -1,6 +1,6 @@
 // Requests with events, over MPI: another thread says when a block of the send buffer is there, and this one sees which
 // blocks have come while others are under way.
-#include "operate/neighborhood.hpp"
+#include "operations/neighborhood/neighborhood.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "operate/persistent_exchange.hpp"
+#include "operations/request/persistent_exchange.hpp"
 #include "support.hpp"
 
 namespace laneway::test {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "core/kind.hpp"
+#include "base/kind.hpp"
 #include "device_memory.hpp"
 #include "support.hpp"
 

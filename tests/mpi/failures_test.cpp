@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "choose/reasons.hpp"
+#include "operations/choose/reasons.hpp"
 #include "support.hpp"
 
 namespace {

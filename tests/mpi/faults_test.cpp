@@ -13,7 +13,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "operate/graph.hpp"
+#include "operations/neighborhood/graph.hpp"
 #include "support.hpp"
 
 namespace {

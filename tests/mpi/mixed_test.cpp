@@ -283,7 +283,7 @@ TEST_F(MixedTest, WindowsFromBottom) {
 }
 
 #if !defined(OPEN_MPI)
-/// What `duplicates_apart` in src/comm/private_comm.hpp says, of MPI alone.
+/// What `duplicates_apart` in src/communicator/private_comm.hpp says, of MPI alone.
 TEST_F(MixedTest, ADuplicateThatIsBegunLeavesOthersAlone) {
   for (int round = 0; round < 20; ++round) {
     MPI_Comm comm = MPI_COMM_NULL, copy = MPI_COMM_NULL;

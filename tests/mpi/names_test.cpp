@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments/hints.hpp"
-#include "arguments/unknown_variables.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/nearest.hpp"
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "communicator/hints/hints.hpp"
+#include "communicator/hints/unknown_variables.hpp"
 #include "laneway/laneway.h"
 #include "mpi/library.hpp"
 #include "support.hpp"

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <set>
 
-#include "carriers/node/shared_segment.hpp"
 #include "exchange.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
+#include "runtime/carriers/node/shared_segment.hpp"
 #include "system_limits.hpp"
 
 namespace {

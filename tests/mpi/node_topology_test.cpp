@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "comm/communicator.hpp"
-#include "comm/network_distance.hpp"
-#include "device/device.hpp"
+#include "communicator/communicator.hpp"
+#include "communicator/nodes/network_distance.hpp"
 #include "device_memory.hpp"
 #include "laneway/sim_device.h"
 #include "plan/plan.hpp"
+#include "runtime/device/device.hpp"
 #include "support.hpp"
 
 namespace laneway::test {

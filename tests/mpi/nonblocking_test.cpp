@@ -4,9 +4,9 @@
 #include <memory>
 #include <numeric>
 
-#include "comm/private_comm.hpp"
+#include "communicator/private_comm.hpp"
 #include "exchange.hpp"
-#include "exec/progress.hpp"
+#include "runtime/executor/progress.hpp"
 
 namespace laneway::test {
 namespace {

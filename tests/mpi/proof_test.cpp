@@ -1,15 +1,15 @@
 // lnw_check=plan: the plans that will run are proven on rank 0, or all ranks get the first fault.
-#include "operate/proof.hpp"
+#include "operations/plans/proof.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "collectives/rules.hpp"
-#include "core/error.hpp"
+#include "algorithms/collective/rules.hpp"
+#include "algorithms/planner/planner.hpp"
+#include "base/error.hpp"
 #include "exchange.hpp"
-#include "setup/planner.hpp"
 
 namespace laneway::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <numeric>
 
-#include "comm/communicator.hpp"
+#include "communicator/communicator.hpp"
 #include "exchange.hpp"
-#include "exec/progress.hpp"
-#include "operate/request.hpp"
+#include "operations/request/request.hpp"
+#include "runtime/executor/progress.hpp"
 #include "system_limits.hpp"
 
 namespace laneway::test {

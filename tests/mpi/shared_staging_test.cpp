@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "carriers/node/node_memory.hpp"
-#include "carriers/node/sharing.hpp"
-#include "comm/communicator.hpp"
+#include "communicator/communicator.hpp"
 #include "exchange.hpp"
+#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/carriers/node/sharing.hpp"
 
 namespace laneway::test {
 namespace {

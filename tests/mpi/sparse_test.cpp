@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "discovery/finder.hpp"
+#include "algorithms/rendezvous/finder.hpp"
 #include "exchange.hpp"
 #include "support.hpp"
 

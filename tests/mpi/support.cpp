@@ -6,7 +6,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "lanes/strategy.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
 #include "plan/memory_path.hpp"
 
 namespace laneway::test {

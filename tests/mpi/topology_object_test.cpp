@@ -3,9 +3,9 @@
 #include <memory>
 #include <numeric>
 
-#include "comm/communicator.hpp"
+#include "communicator/communicator.hpp"
 #include "exchange.hpp"
-#include "exec/progress.hpp"
+#include "runtime/executor/progress.hpp"
 #include "system_limits.hpp"
 
 namespace laneway::test {

@@ -8,7 +8,7 @@ _READ = re.compile(r'"(LANEWAY_[A-Z0-9_]+)"')
 _FOLDERS = ("src", "bench", "plugins", "integrations", "simulator", "examples", "fortran", "python", "tools")
 _READ_BY_TESTS = re.compile(r'getenv\("(LANEWAY_[A-Z0-9_]+)"\)')
 _ENDINGS = {".c", ".cpp", ".hpp", ".h", ".py", ".F90"}
-_TABLES = ("src/core/environment.cpp", "src/arguments/hints.hpp")
+_TABLES = ("src/base/environment.cpp", "src/communicator/hints/hints.hpp")
 
 
 def _listed() -> list[str]:
@@ -30,7 +30,7 @@ def test_each_variable_is_listed_once() -> None:
 
 
 def test_what_is_read_is_listed_and_what_is_listed_is_read() -> None:
-    hints = set(_READ.findall((root() / "src/arguments/hints.hpp").read_text()))
+    hints = set(_READ.findall((root() / "src/communicator/hints/hints.hpp").read_text()))
     listed = set(_listed())
     assert _read() - listed == set()
     assert listed - hints - _read() == set()

@@ -66,7 +66,7 @@ def test_what_is_committed_is_what_the_table_says() -> None:
 
 def test_lint_finds_what_was_changed_by_hand(tree: Path) -> None:
     assert generated.check_generated(tree) == []
-    for path in ("src/c/generated/persistent.cpp", "docs/reference/c.md"):
+    for path in ("src/api/generated/persistent.cpp", "docs/reference/c.md"):
         file = tree / path
         before = file.read_text()
         file.write_text(before.replace("eighbor_allgather", "eighbor_allscatter", 1))
@@ -86,8 +86,8 @@ def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
         for name in (
             "include/laneway/neighborhood.h",
             "include/laneway/operation.h",
-            "src/core/kind.hpp",
-            "src/c/generated/persistent.cpp",
+            "src/base/kind.hpp",
+            "src/api/generated/persistent.cpp",
             "fortran/operations.h",
             "fortran/operations.inc",
             "fortran/names.inc",
@@ -96,8 +96,8 @@ def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
     }
     assert text["include/laneway/neighborhood.h"].count("LNW_Neighbor_allgatherw") == 8
     assert "LNW_NEIGHBOR_ALLGATHERW = 11" in text["include/laneway/operation.h"]
-    assert "allgatherw = 11" in text["src/core/kind.hpp"]
-    assert "LNW_Neighbor_allgatherw_init_topology_c" in text["src/c/generated/persistent.cpp"]
+    assert "allgatherw = 11" in text["src/base/kind.hpp"]
+    assert "LNW_Neighbor_allgatherw_init_topology_c" in text["src/api/generated/persistent.cpp"]
     assert "make_types(DEGREES(TO_C(*where)), NULL, recvtypes)" in text["fortran/operations.h"]
     assert "lnw_neighbor_allgatherw_init" in text["fortran/names.inc"]
     assert "ineighbor_allgatherw" not in "".join(text.values()).lower()

@@ -75,12 +75,12 @@ def _function(name: str, lines: int) -> str:
 
 
 def test_long_functions_and_files_are_found(tmp_path: Path) -> None:
-    source = tmp_path / "src/core/a.cpp"
+    source = tmp_path / "src/base/a.cpp"
     source.parent.mkdir(parents=True)
     source.write_text("namespace laneway {\n" + _function("short_one", 60) + _function("Long::one", 61) + "}\n" + "// more\n" * 478)
     one, file = lint.check_lengths(tmp_path)
-    assert one.startswith("src/core/a.cpp:62: warning: laneway::Long::one has ") and " 61 length" in one
-    assert file == "src/core/a.cpp: 601 lines, more than 600"
+    assert one.startswith("src/base/a.cpp:62: warning: laneway::Long::one has ") and " 61 length" in one
+    assert file == "src/base/a.cpp: 601 lines, more than 600"
 
 
 def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None:
@@ -132,9 +132,9 @@ def test_a_room_that_includes_what_it_does_not_depend_on_does_not_compile(tmp_pa
         return ""
 
     assert builds() == ""
-    (tmp_path / "src/lanes/lanes.cpp").write_text('#include "core/core.hpp"\n')  # by pattern
+    (tmp_path / "src/algorithms/neighborhood/lanes.cpp").write_text('#include "core/core.hpp"\n')  # by pattern
     assert builds() == ""
-    (tmp_path / "src/core/core.cpp").write_text('#include "pattern/pattern.hpp"\n')
+    (tmp_path / "src/base/core.cpp").write_text('#include "plan/pattern.hpp"\n')
     assert "pattern/pattern.hpp: No such file" in builds()
-    (tmp_path / "src/core/CMakeLists.txt").write_text("laneway_room(core SOURCES core.cpp DEPENDS pattern)\n")
+    (tmp_path / "src/base/CMakeLists.txt").write_text("laneway_room(core SOURCES core.cpp DEPENDS pattern)\n")
     assert "room core must not depend on pattern" in builds()

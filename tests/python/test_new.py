@@ -17,7 +17,7 @@ from laneway_tools.places.paths import root
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """The rooms that the rules of strategies need."""
-    for folder in ("src/core", "src/machine", "src/lanes"):
+    for folder in ("src/base", "src/machine", "src/algorithms/neighborhood"):
         shutil.copytree(root() / folder, tmp_path / folder)
     (tmp_path / "tests/unit").mkdir(parents=True)
     shutil.copy(root() / ".clang-format", tmp_path / ".clang-format")
@@ -26,7 +26,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_new_strategy_compiles(tree: Path) -> None:
     said = skeleton.new_strategy(tree, "first_member")
-    rule, test = tree / "src/lanes/rules/first_member.cpp", tree / "tests/unit/strategy_first_member_test.cpp"
+    rule, test = tree / "src/algorithms/neighborhood/rules/first_member.cpp", tree / "tests/unit/strategy_first_member_test.cpp"
     assert all(str(path.relative_to(tree)) in said for path in (rule, test))
     compiler = shutil.which("c++") or pytest.skip("SKIP: no C++ compiler")
     for path in (rule, test):
@@ -49,8 +49,8 @@ def test_the_test_of_a_new_strategy_passes(tree: Path) -> None:
     if not all(library.is_file() for library in libraries):
         pytest.skip("SKIP: the preset nompi is not built")
     skeleton.new_strategy(tree, "first_member")
-    sources = [*(tree / "src/lanes").rglob("*.cpp"), *(tree / "tests/unit").glob("*.cpp")]
-    names = [path.stem for path in (tree / "src/lanes/rules").glob("*.cpp")]
+    sources = [*(tree / "src/algorithms/neighborhood").rglob("*.cpp"), *(tree / "tests/unit").glob("*.cpp")]
+    names = [path.stem for path in (tree / "src/algorithms/neighborhood/rules").glob("*.cpp")]
     # As laneway_table writes it.
     table = "namespace laneway {\nstd::vector<StrategyRow> strategy_rows() {\n  return {NAMES};\n}\n}\n"
     rows = ", ".join(f"lanes::{name}::rules().front()" for name in names)

@@ -164,7 +164,7 @@ def _distance(one: str, other: str) -> float:
 
 
 def test_every_strategy_has_a_colour_and_a_marker_of_its_own() -> None:
-    for path in (root() / "src/lanes/rules").glob("*.cpp"):
+    for path in (root() / "src/algorithms/neighborhood/rules").glob("*.cpp"):
         assert style.style_of(path.stem, [*style.STYLES, path.stem]) not in [one for name, one in style.STYLES.items() if name != path.stem]
     own: Sequence[style.Style] = list(style.STYLES.values())
     assert len({one.marker for one in own}) == len({one.colour for one in own}) == len(own)

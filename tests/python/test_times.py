@@ -72,8 +72,8 @@ def test_a_second_try_that_did_not_run_is_no_success() -> None:
 
 
 DEPS = """obj/a.o: #deps 2, deps mtime 1 (VALID)
-    ../../src/core/a.cpp
-    ../../src/core/a.hpp
+    ../../src/base/a.cpp
+    ../../src/base/a.hpp
 
 """
 DOT = """digraph ninja {
@@ -90,7 +90,7 @@ DOT = """digraph ninja {
 """
 
 
-@pytest.mark.parametrize(("file", "programs"), [("src/core/a.hpp", {"bin/tests"}), ("data.txt", {"bin/other"}), ("src/core/b.hpp", set())])
+@pytest.mark.parametrize(("file", "programs"), [("src/base/a.hpp", {"bin/tests"}), ("data.txt", {"bin/other"}), ("src/base/b.hpp", set())])
 def test_a_file_changes_the_programs_made_of_it(file: str, programs: set[str]) -> None:
     directory = Path("/top/build/x")
     graph = affected.Graph(affected.parse_deps(DEPS, directory))
@@ -104,7 +104,7 @@ def test_documents_and_tools_are_in_no_program() -> None:
     presets = ("openmpi", "nompi")
     assert affected.suites_affected([], presets) == []
     assert affected.suites_affected(["docs/start/c.md", "python/laneway/x.py", "tools/laneway_tools/x.py"], presets) == ["lint", "python"]
-    assert affected.suites_affected(["README.md", "src/core/a.cpp"], presets) == ["lint", *presets, "python"]
+    assert affected.suites_affected(["README.md", "src/base/a.cpp"], presets) == ["lint", *presets, "python"]
 
 
 def test_what_says_how_everything_is_built_affects_every_test(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/simulated.hpp"
+#include "base/simulated.hpp"
 
 __attribute__((visibility("default"))) int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

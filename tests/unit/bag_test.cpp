@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "algorithms/rendezvous/bag.hpp"
 #include "cases.hpp"
-#include "discovery/bag.hpp"
 
 namespace laneway {
 namespace {

@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
-#include "core/ranges.hpp"
-#include "lanes/strategy.hpp"
+#include "algorithms/lowering/through_host.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
+#include "algorithms/planner/planner.hpp"
+#include "base/bytes/ranges.hpp"
+#include "base/error.hpp"
 #include "machine/fabric.hpp"
 #include "machine/machine.hpp"
 #include "offline/reference.hpp"
-#include "passes/through_host.hpp"
-#include "pattern/pattern.hpp"
-#include "setup/planner.hpp"
+#include "plan/pattern.hpp"
 
 /// Seeded random patterns, machines and strategies: the same seed always gives the same case.
 namespace laneway::cases {

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "channel/channel_memory.hpp"
-#include "channel/readiness.hpp"
-#include "model/partition_cut.hpp"
+#include "algorithms/cost/partition_cut.hpp"
+#include "operations/channel/channel_memory.hpp"
+#include "operations/channel/readiness.hpp"
 #include "team.hpp"
 
 namespace laneway {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
 namespace {

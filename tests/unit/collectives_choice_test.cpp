@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/choice.hpp"
-#include "collectives/cost_parts.hpp"
-#include "core/error.hpp"
+#include "algorithms/collective/choice.hpp"
+#include "algorithms/collective/cost_parts.hpp"
+#include "base/error.hpp"
 #include "dense_calls.hpp"
 
 namespace laneway::dense_choice {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/collective/choice.hpp"
+#include "algorithms/collective/cost_parts.hpp"
 #include "allocations.hpp"
 #include "cases.hpp"
-#include "collectives/choice.hpp"
-#include "collectives/cost_parts.hpp"
 
 // What rules cost is found without a look at all ranks. Here it is found by one at each message of all ranks.
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/collective/layout.hpp"
 #include "allocations.hpp"
 #include "cases.hpp"
-#include "collectives/layout.hpp"
 
 namespace laneway::layouts {
 namespace {

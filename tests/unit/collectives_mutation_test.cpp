@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "collectives/expectation.hpp"
+#include "algorithms/collective/expectation.hpp"
 #include "dense_calls.hpp"
 #include "mutants.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 // Breaks plans of operations among all ranks: the provers notice.
 

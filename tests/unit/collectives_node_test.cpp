@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "collectives/expectation.hpp"
-#include "collectives/rules.hpp"
+#include "algorithms/collective/expectation.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "dense_calls.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 // Plans of operations among all ranks write places of their staging memory several times. What of them goes through the
 // memory of nodes is proven as it runs, over several exchanges.

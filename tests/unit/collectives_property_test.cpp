@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "collectives/expectation.hpp"
-#include "collectives/rules.hpp"
+#include "algorithms/collective/expectation.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "dense_calls.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 // Every rule of every operation among all ranks, on uneven nodes, with blocks of all sorts: the plans are proven, and
 // run by the reference executor have the results of plain loops.

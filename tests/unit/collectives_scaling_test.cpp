@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/rules.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "plan/plan.hpp"
 
 // What ranks keep of operations among 16,384 ranks, 16 a node: in proportion to the ranks where the arguments are, and

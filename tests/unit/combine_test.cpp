@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "exec/combine.hpp"
+#include "runtime/executor/combine.hpp"
 
 namespace laneway {
 namespace {

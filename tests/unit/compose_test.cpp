@@ -1,4 +1,4 @@
-#include "passes/compose.hpp"
+#include "algorithms/lowering/compose.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "collectives/expectation.hpp"
-#include "collectives/rules.hpp"
+#include "algorithms/collective/expectation.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "dense_calls.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway::compose_cases {
 namespace {

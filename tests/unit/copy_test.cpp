@@ -1,4 +1,4 @@
-#include "exec/copy.hpp"
+#include "runtime/executor/copy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes/address.hpp"
 #include "cases.hpp"
-#include "core/address.hpp"
 
 namespace laneway {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collectives/expectation.hpp"
-#include "collectives/rules.hpp"
+#include "algorithms/collective/expectation.hpp"
+#include "algorithms/collective/rules.hpp"
 #include "offline/reference.hpp"
 #include "reductions.hpp"
 

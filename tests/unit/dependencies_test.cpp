@@ -1,4 +1,4 @@
-#include "plan/dependencies.hpp"
+#include "plan/writer/dependencies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "base/bytes/sort_unique.hpp"
 #include "cases.hpp"
-#include "core/sort_unique.hpp"
 
 namespace laneway::dependencies_cases {
 namespace {

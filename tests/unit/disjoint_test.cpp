@@ -1,4 +1,4 @@
-#include "core/disjoint.hpp"
+#include "base/bytes/disjoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/verify/verify.hpp"
 #include "team.hpp"
-#include "verify/verify.hpp"
 #include "virtual_node.hpp"
 
 // Plans with events, fired by another thread than the one that runs them, in any order. What an event is about holds

@@ -1,4 +1,4 @@
-#include "exec/executor.hpp"
+#include "runtime/executor/executor.hpp"
 
 #include <gtest/gtest.h>
 

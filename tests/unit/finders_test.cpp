@@ -10,10 +10,10 @@
 #include <random>
 #include <string>
 
+#include "algorithms/rendezvous/finder.hpp"
+#include "algorithms/rendezvous/node_board.hpp"
+#include "algorithms/rendezvous/places.hpp"
 #include "allocations.hpp"
-#include "discovery/finder.hpp"
-#include "discovery/node_board.hpp"
-#include "discovery/places.hpp"
 #include "machine/machine.hpp"
 
 namespace laneway {

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes/disjoint.hpp"
+#include "base/bytes/ranges.hpp"
 #include "cases.hpp"
-#include "core/disjoint.hpp"
-#include "core/ranges.hpp"
-#include "exec/copy.hpp"
-#include "pattern/pattern.hpp"
-#include "plan/bundles.hpp"
-#include "plan/copy_runs.hpp"
+#include "plan/pattern.hpp"
+#include "plan/writer/bundles.hpp"
+#include "plan/writer/copy_runs.hpp"
+#include "runtime/executor/copy.hpp"
 
 namespace laneway {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/lowering/through_host.hpp"
 #include "cases.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/through_host.hpp"
 #include "plan/stream_event.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

@@ -7,11 +7,11 @@
 #include <tuple>
 #include <vector>
 
+#include "algorithms/neighborhood/strategy.hpp"
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
-#include "lanes/strategy.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

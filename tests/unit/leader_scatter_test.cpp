@@ -8,7 +8,7 @@
 #include "described.hpp"
 #include "machine/fabric.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

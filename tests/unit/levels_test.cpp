@@ -6,7 +6,7 @@
 #include "cases.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

@@ -1,4 +1,4 @@
-#include "carriers/localizer.hpp"
+#include "runtime/carriers/localizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
-#include "lanes/strategy.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
+#include "base/error.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
 #include "offline/virtual_ranks.hpp"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "exec/executor.hpp"
-#include "passes/through_host.hpp"
-#include "setup/planner.hpp"
-#include "verify/verify.hpp"
+#include "algorithms/lowering/through_host.hpp"
+#include "algorithms/planner/planner.hpp"
+#include "plan/verify/verify.hpp"
+#include "runtime/executor/executor.hpp"
 
 namespace laneway {
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/box.hpp"
 #include "matrix/generators.hpp"
 #include "matrix/halo.hpp"

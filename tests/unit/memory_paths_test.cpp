@@ -1,8 +1,8 @@
-#include "model/memory_paths.hpp"
+#include "algorithms/cost/memory_paths.hpp"
 
 #include <gtest/gtest.h>
 
-#include "setup/planner.hpp"
+#include "algorithms/planner/planner.hpp"
 
 namespace laneway {
 namespace {

@@ -10,7 +10,7 @@
 #include "machine/fabric.hpp"
 #include "machine/parameters.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cases.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway::cases {
 

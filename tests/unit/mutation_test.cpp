@@ -10,7 +10,7 @@
 #include "mutants.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 // Breaks valid plans in every way that a bug in a strategy, in lowering or in the setup could, and shows that the
 // prover in charge notices. A mutator only makes mutants that change the meaning of the plan; where a change can be

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "discovery/node_board.hpp"
+#include "algorithms/rendezvous/node_board.hpp"
 
 namespace laneway {
 namespace {

@@ -1,5 +1,5 @@
 // Ranks as threads that share memory: once as they are, once under ThreadSanitizer.
-#include "carriers/node/node_memory.hpp"
+#include "runtime/carriers/node/node_memory.hpp"
 
 #include <gtest/gtest.h>
 

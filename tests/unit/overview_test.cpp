@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/planner/overview.hpp"
 #include "cases.hpp"
 #include "machine/parameters.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "setup/overview.hpp"
 
 namespace laneway {
 namespace {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/lowering/pack.hpp"
 #include "cases.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/pack.hpp"
 #include "plan/plan.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

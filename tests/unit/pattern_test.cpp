@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
 #include "offline/grid.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/spec.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "reorder/partition.hpp"
-#include "reorder/reorder.hpp"
+#include "machine/reorder/partition.hpp"
+#include "machine/reorder/reorder.hpp"
 
 namespace laneway {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "plan/plan.hpp"

@@ -1,4 +1,4 @@
-#include "core/processors.hpp"
+#include "base/process/processors.hpp"
 
 #include <gtest/gtest.h>
 

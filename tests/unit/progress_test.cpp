@@ -1,4 +1,4 @@
-#include "exec/progress.hpp"
+#include "runtime/executor/progress.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "exec/now_and_then.hpp"
-#include "exec/progress_thread.hpp"
+#include "runtime/executor/now_and_then.hpp"
+#include "runtime/executor/progress_thread.hpp"
 
 namespace laneway {
 namespace {

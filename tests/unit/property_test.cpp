@@ -9,7 +9,7 @@
 #include "cases.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "queue/fifo.hpp"
-#include "queue/stream.hpp"
+#include "operations/queue/fifo.hpp"
+#include "operations/queue/stream.hpp"
 
 namespace laneway {
 namespace {

@@ -1,6 +1,6 @@
 // The thread that advances queues, with streams of host tasks and of the sim device, under ThreadSanitizer. Exchanges
 // are a stand-in's.
-#include "queue/worker.hpp"
+#include "operations/queue/worker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "device/plugin.hpp"
-#include "exec/progress_thread.hpp"
-#include "queue/queue.hpp"
+#include "operations/queue/queue.hpp"
+#include "runtime/device/plugin.hpp"
+#include "runtime/executor/progress_thread.hpp"
 
 namespace laneway {
 namespace {

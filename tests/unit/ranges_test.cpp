@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/bytes/ranges.hpp"
+#include "base/bytes/wire.hpp"
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
-#include "core/ranges.hpp"
-#include "core/wire.hpp"
 
 namespace laneway {
 namespace {

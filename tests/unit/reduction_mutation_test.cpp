@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mutants.hpp"
+#include "plan/verify/verify.hpp"
 #include "reductions.hpp"
-#include "verify/verify.hpp"
 
 // Breaks plans of reductions in the ways that only those can be broken: a contribution lost, or counted twice, or
 // combined by another operator or in another order.

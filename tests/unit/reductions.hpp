@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/lowering/transpose.hpp"
 #include "cases.hpp"
-#include "exec/combine.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/transpose.hpp"
+#include "runtime/executor/combine.hpp"
 
 /// Random reductions, what they mean, and the plans that are the way back of an exchange.
 namespace laneway::cases {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "offline/reference.hpp"
 
 namespace laneway {

@@ -1,4 +1,4 @@
-#include "setup/route.hpp"
+#include "algorithms/planner/route.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "cases.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

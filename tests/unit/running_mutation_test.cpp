@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mutants.hpp"
-#include "plan/bundles.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
+#include "plan/writer/bundles.hpp"
 #include "virtual_node.hpp"
 
 // Breaks plans as they run, with memory of nodes, shared staging memory and what is lent of devices, and shows that the

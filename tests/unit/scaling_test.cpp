@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/lowering/lower.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
 #include "cases.hpp"
-#include "lanes/strategy.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/lower.hpp"
-#include "pattern/pattern.hpp"
+#include "plan/pattern.hpp"
 
 namespace laneway {
 namespace {

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/cost/cost_model.hpp"
+#include "algorithms/lowering/transpose.hpp"
 #include "cases.hpp"
-#include "model/cost_model.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/transpose.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

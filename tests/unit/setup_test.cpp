@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/neighborhood/strategy.hpp"
 #include "allocations.hpp"
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
-#include "lanes/strategy.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "carriers/node/shared_segment.hpp"
+#include "runtime/carriers/node/shared_segment.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes/mix.hpp"
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
-#include "core/mix.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
 

@@ -1,5 +1,5 @@
-#include "exec/trace.hpp"
-#include "core/json.hpp"
+#include "runtime/executor/trace.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/neighborhood/strategy.hpp"
 #include "cases.hpp"
 #include "described.hpp"
-#include "lanes/strategy.hpp"
 #include "offline/virtual_ranks.hpp"
 
 namespace laneway {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "exec/executor.hpp"
+#include "algorithms/lowering/through_host.hpp"
 #include "offline/in_process.hpp"
-#include "passes/through_host.hpp"
+#include "plan/verify/verify.hpp"
 #include "reductions.hpp"
-#include "verify/verify.hpp"
+#include "runtime/executor/executor.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {

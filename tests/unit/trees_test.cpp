@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "collectives/cost_parts.hpp"
-#include "collectives/groups.hpp"
+#include "algorithms/collective/cost_parts.hpp"
+#include "algorithms/collective/groups.hpp"
 
 namespace laneway::dense {
 namespace {

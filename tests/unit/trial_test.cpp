@@ -1,4 +1,4 @@
-#include "core/autotuner.hpp"
+#include "algorithms/trials/autotuner.hpp"
 
 #include <gtest/gtest.h>
 

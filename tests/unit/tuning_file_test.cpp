@@ -1,4 +1,4 @@
-#include "model/tuning_file.hpp"
+#include "algorithms/cost/tuning_file.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes/wire.hpp"
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
-#include "core/wire.hpp"
 #include "machine/machine_file.hpp"
 #include "matrix/load.hpp"
 #include "plan/plan.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

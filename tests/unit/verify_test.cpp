@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cases.hpp"
-#include "core/error.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway {
 namespace {

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "carriers/carrier.hpp"
-#include "carriers/node/node_memory.hpp"
+#include "algorithms/lowering/events.hpp"
+#include "base/bytes/disjoint.hpp"
 #include "cases.hpp"
-#include "core/disjoint.hpp"
-#include "exec/executor.hpp"
 #include "offline/in_process.hpp"
 #include "offline/reference.hpp"
 #include "offline/virtual_ranks.hpp"
-#include "passes/events.hpp"
+#include "runtime/carriers/carrier.hpp"
+#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/executor/executor.hpp"
 
 /// Ranks of one process that share memory, as those of a node do.
 namespace laneway::cases {

@@ -3,8 +3,8 @@
 #include <mpi-ext.h>
 #endif
 
+#include "base/simulated.hpp"
 #include "candidates/candidates.hpp"
-#include "core/simulated.hpp"
 
 namespace laneway::bench {
 

@@ -1,5 +1,5 @@
+#include "base/simulated.hpp"
 #include "candidates/candidates.hpp"
-#include "core/simulated.hpp"
 
 namespace laneway::bench {
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <optional>
 
+#include "algorithms/collective/rules.hpp"
+#include "base/simulated.hpp"
 #include "candidates/dense.hpp"
-#include "collectives/rules.hpp"
-#include "core/simulated.hpp"
 
 namespace laneway::bench {
 

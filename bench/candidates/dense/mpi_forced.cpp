@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/simulated.hpp"
 #include "candidates/dense.hpp"
-#include "core/simulated.hpp"
 
 namespace laneway::bench {
 

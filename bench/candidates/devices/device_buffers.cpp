@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway::bench {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "candidates/candidates.hpp"
-#include "device/device.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway::bench {
 

@@ -2,10 +2,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/bytes/sort_unique.hpp"
+#include "base/error.hpp"
+#include "base/simulated.hpp"
 #include "candidates/candidates.hpp"
-#include "core/error.hpp"
-#include "core/simulated.hpp"
-#include "core/sort_unique.hpp"
 #include "machine/parameters.hpp"
 
 namespace laneway::bench {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "candidates/candidates.hpp"
-#include "core/error.hpp"
 
 namespace laneway::bench {
 

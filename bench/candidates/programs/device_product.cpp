@@ -1,6 +1,6 @@
 #include "candidates/programs/device_product.hpp"
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 
 namespace laneway::bench {
 

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "core/error.hpp"
+#include "base/error.hpp"
 #include "matrix/generators.hpp"
 #include "matrix/halo.hpp"
 

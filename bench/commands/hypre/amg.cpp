@@ -6,11 +6,11 @@
 #include <memory>
 #include <numeric>
 
+#include "base/error.hpp"
+#include "base/readable.hpp"
 #include "candidates/programs/hierarchy.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
-#include "core/error.hpp"
-#include "core/readable.hpp"
 #include "data/halo_file.hpp"
 #include "measure/evaluation.hpp"
 #include "output/format.hpp"

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
-#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.hpp"
 #include "measure/run.hpp"

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/laneway.h"
 #include "measure/run.hpp"

@@ -11,15 +11,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/json.hpp"
 #include "data/statistics.hpp"
-#include "device/device.hpp"
 #include "laneway/laneway.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
+#include "runtime/device/device.hpp"
 
 // Exchanges that a stream starts and waits for, beside the same driven by the host.
 

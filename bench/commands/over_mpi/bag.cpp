@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/json.hpp"
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "laneway/bag.h"
 #include "measure/run.hpp"

@@ -4,13 +4,13 @@
 #include <iostream>
 #include <memory>
 
+#include "base/bytes/block_memory.hpp"
+#include "base/error.hpp"
+#include "base/simulated.hpp"
 #include "candidates/dense.hpp"
 #include "candidates/sizes.hpp"
 #include "commands.hpp"
 #include "commands/link.hpp"
-#include "core/block_memory.hpp"
-#include "core/error.hpp"
-#include "core/simulated.hpp"
 #include "measure/timing.hpp"
 #include "output/dense_report.hpp"
 

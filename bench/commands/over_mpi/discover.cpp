@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/rendezvous/finder.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/simulated.hpp"
 #include "commands.hpp"
 #include "commands/on_nodes.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/simulated.hpp"
 #include "data/statistics.hpp"
-#include "discovery/finder.hpp"
 #include "laneway/sparse.h"
 #include "measure/run.hpp"
 #include "measure/timing.hpp"

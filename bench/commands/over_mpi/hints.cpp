@@ -1,4 +1,4 @@
-#include "arguments/hints.hpp"
+#include "communicator/hints/hints.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.hpp"
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/environment.hpp"
-#include "core/json.hpp"
 
 namespace laneway::bench {
 

@@ -2,13 +2,13 @@
 #include <iostream>
 #include <memory>
 
-#include "comm/discovery.hpp"
+#include "base/environment.hpp"
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/environment.hpp"
-#include "core/json.hpp"
-#include "device/device.hpp"
+#include "communicator/nodes/discovery.hpp"
 #include "measure/run.hpp"
 #include "output/provenance.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway::bench {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/json.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"

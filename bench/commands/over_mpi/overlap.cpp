@@ -8,11 +8,11 @@
 #include <random>
 #include <thread>
 
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "candidates/workloads.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"

@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
+#include "base/error.hpp"
 #include "candidates/reductions.hpp"
 #include "candidates/workloads.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
-#include "core/error.hpp"
 #include "data/specs.hpp"
 
 namespace laneway::bench {

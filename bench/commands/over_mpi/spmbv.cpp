@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/json.hpp"
 #include "candidates/programs/block_exchanges.hpp"
 #include "candidates/programs/block_product.hpp"
 #include "candidates/sizes.hpp"
 #include "commands.hpp"
 #include "commands/compare.hpp"
-#include "core/json.hpp"
 #include "data/specs.hpp"
 #include "data/statistics.hpp"
 #include "measure/timing.hpp"

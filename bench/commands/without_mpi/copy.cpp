@@ -1,4 +1,4 @@
-#include "exec/copy.hpp"
+#include "runtime/executor/copy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
 #include "data/statistics.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
-#include "plan/copy_runs.hpp"
+#include "plan/writer/copy_runs.hpp"
 
 namespace laneway::bench {
 

@@ -1,4 +1,4 @@
-#include "device/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -22,17 +22,17 @@
 #include <thread>
 #include <vector>
 
-#include "carriers/device/ipc.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
 #include "data/device_kernels.hpp"
 #include "data/statistics.hpp"
-#include "device/topology.hpp"
 #include "measure/library.hpp"
 #include "output/format.hpp"
 #include "output/provenance.hpp"
+#include "runtime/carriers/device/ipc.hpp"
+#include "runtime/device/topology.hpp"
 
 namespace laneway::bench {
 

@@ -6,22 +6,22 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/cost/memory_paths.hpp"
+#include "algorithms/lowering/through_host.hpp"
+#include "algorithms/lowering/transpose.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
 #include "data/exchange.hpp"
 #include "data/specs.hpp"
 #include "data/traffic.hpp"
 #include "data/way_back.hpp"
 #include "machine/machine.hpp"
-#include "model/memory_paths.hpp"
 #include "offline/draw.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "output/format.hpp"
-#include "passes/through_host.hpp"
-#include "passes/transpose.hpp"
-#include "verify/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace laneway::bench {
 

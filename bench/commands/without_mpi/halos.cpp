@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "base/error.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
 #include "data/halo_file.hpp"
 #include "data/specs.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/json.hpp"
+#include "base/json.hpp"
 #include "offline/closed_forms.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/readable.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
-#include "core/readable.hpp"
 #include "data/specs.hpp"
 #include "data/traffic.hpp"
 #include "machine/parameters.hpp"

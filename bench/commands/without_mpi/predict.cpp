@@ -6,10 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/cost/load.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/readable.hpp"
 #include "commands.hpp"
-#include "core/error.hpp"
-#include "core/json.hpp"
-#include "core/readable.hpp"
 #include "data/exchange.hpp"
 #include "data/sample.hpp"
 #include "data/specs.hpp"
@@ -17,7 +18,6 @@
 #include "data/way_back.hpp"
 #include "machine/machine.hpp"
 #include "machine/parameters.hpp"
-#include "model/load.hpp"
 #include "offline/limit.hpp"
 #include "offline/virtual_ranks.hpp"
 #include "output/format.hpp"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/neighborhood/strategy.hpp"
+#include "base/json.hpp"
 #include "commands.hpp"
-#include "core/json.hpp"
-#include "lanes/strategy.hpp"
 
 namespace laneway::bench {
 

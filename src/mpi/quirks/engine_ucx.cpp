@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/tell.hpp"
+#include "base/tell.hpp"
 #include "mpi/quirks/engine.hpp"
 
 /// An MPICH before 4.3 lets nobody into its engine; but that calls ucp_worker_progress in each of its turns where it

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "carriers/carrier.hpp"
+#include "runtime/carriers/carrier.hpp"
 
 namespace laneway {
 

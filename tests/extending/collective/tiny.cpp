@@ -1,4 +1,4 @@
-#include "collectives/rules/rules.hpp"
+#include "algorithms/collective/rules/rules.hpp"
 
 namespace laneway::dense::tiny {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "discovery/finder_costs.hpp"
+#include "algorithms/rendezvous/finder_costs.hpp"
 
 namespace laneway::discovery::tiny {
 

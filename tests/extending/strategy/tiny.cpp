@@ -1,4 +1,4 @@
-#include "lanes/balance.hpp"
+#include "algorithms/neighborhood/balance.hpp"
 
 namespace laneway::lanes::tiny {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lanes/strategy.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
 
 namespace laneway {
 namespace {

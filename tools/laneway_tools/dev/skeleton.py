@@ -8,7 +8,7 @@ from pathlib import Path
 from laneway_tools.places.errors import UserError
 
 _RULE = """\
-#include "lanes/balance.hpp"
+#include "algorithms/neighborhood/balance.hpp"
 
 namespace laneway::lanes::NAME {
 
@@ -49,7 +49,7 @@ _TEST = """\
 
 #include <vector>
 
-#include "lanes/strategy.hpp"
+#include "algorithms/neighborhood/strategy.hpp"
 
 namespace laneway {
 namespace {
@@ -89,7 +89,7 @@ def new_strategy(top: Path, name: str) -> str:
     """Write the files of a strategy into the tree; what to do next. Throws UserError and writes nothing if NAME cannot be one."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or name == "auto" or name.endswith("_nodedup"):
         raise UserError(f"{name}: expected a name such as three_step: lower case, words joined by _")
-    rule, test = top / f"src/lanes/rules/{name}.cpp", top / f"tests/unit/strategy_{name}_test.cpp"
+    rule, test = top / f"src/algorithms/neighborhood/rules/{name}.cpp", top / f"tests/unit/strategy_{name}_test.cpp"
     for path in (rule, test):
         if path.exists():
             raise UserError(f"{path.relative_to(top)} is there already")

@@ -11,7 +11,7 @@ from laneway_tools.places.errors import UserError
 from laneway_tools.places.paths import root
 
 _PREFIX = "LANEWAY" + "_"
-_TABLES = ("src/core/environment.cpp", "src/arguments/hints.hpp")
+_TABLES = ("src/base/environment.cpp", "src/communicator/hints/hints.hpp")
 
 
 @cache

@@ -109,7 +109,7 @@ def _uses_hypre(program: str) -> bool:
 def find_preloads(program: str, mpi: str) -> list[str]:
     """The paths of the libraries that take over MPI's calls and, in a program that links a shared hypre, hypre's."""
     name = "liblaneway_mpi.so"
-    library = _find_library(name, "src/interpose", mpi)
+    library = _find_library(name, "src/preload", mpi)
     if library is None:
         raise UserError(f"{name} was not found; './dev build --mpi {mpi}' builds it", 127)
     hypre = _find_library("liblaneway_hypre.so", "integrations/hypre", mpi) if _uses_hypre(program) else None

@@ -1,6 +1,6 @@
-#include "carriers/carrier.hpp"
-#include "carriers/node/mailboxes.hpp"
-#include "carriers/node/sharing.hpp"
+#include "runtime/carriers/carrier.hpp"
+#include "runtime/carriers/node/mailboxes.hpp"
+#include "runtime/carriers/node/sharing.hpp"
 
 // Short messages inside a node go through two slots, and the receiver says when it has taken one.
 

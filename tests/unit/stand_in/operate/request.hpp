@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "device/device.hpp"
-#include "operate/in_queue.hpp"
+#include "operations/request/in_queue.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway {
 

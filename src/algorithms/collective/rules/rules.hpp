@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/collective/cost_parts.hpp"
+#include "algorithms/collective/rules.hpp"
+
+/// What files of rules share.
+namespace laneway::dense {
+
+inline constexpr DenseTraits relays{.relays = true};
+
+/// Sources that several rules have.
+namespace cited {
+inline constexpr std::string_view all_to_all =
+    "A. Bienz and others: all-to-all for many-core nodes (talk), Algorithms 1 to 5; node-aware forms after these";
+inline constexpr std::string_view multi_lane =
+    "J. L. Traeff, S. Hunold: Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER 2020";
+inline constexpr std::string_view mpich =
+    "R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in MPICH, 2005";
+inline constexpr std::string_view bruck_1997 =
+    "J. Bruck and others: Efficient algorithms for all-to-all communications in multiport message-passing systems, "
+    "1997";
+inline constexpr std::string_view canonical = "operands in the order of ranks, as in MPI 4.1, 6.9.1";
+}  // namespace cited
+
+// Costs of rules that move as much as others, or the half.
+using Cost = DenseCost(const Shape& shape);
+namespace alltoall {
+Cost nonblocking_cost;
+}
+namespace gather {
+Cost direct_cost;
+}
+namespace bcast {
+Cost binomial_cost, node_aware_cost, chain_cost, multi_lane_cost;
+}
+namespace reduction {
+Cost ordered_cost;
+}
+namespace allreduce {
+Cost ring_cost, rabenseifner_cost;
+}
+
+/// Of alltoall: what this rank sends. In place that is copied first, because it lies where data arrives.
+class Inputs {
+ public:
+  Inputs(PlanWriter& writer, const DenseCall& call, Rank ranks);
+
+  [[nodiscard]] Segment of(Rank destination) const;
+
+ private:
+  const DenseCall& call_;
+  std::int64_t copy_ = 0;
+  std::vector<std::int64_t> begin_;  // in place: in the copy
+};
+
+/// `result` = piece of rank 0 op that of rank 1 op ...: each rank sends `piece(j)` of what it has to rank j, and
+/// combines what comes in the order of ranks.
+void combine_in_order(PlanWriter& writer, const DenseCall& call, const Layout& layout,
+                      const std::function<Segment(Rank)>& piece, const Segment& result);
+
+}  // namespace laneway::dense

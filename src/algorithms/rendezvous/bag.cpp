@@ -1,0 +1,439 @@
+#include "algorithms/rendezvous/bag.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::int64_t least_bundle = 1024;
+constexpr std::int64_t most_bundle = 65536;
+constexpr std::int64_t bundles_in_flight = 2;
+constexpr std::int64_t first_room = 64;   // of a bundle of which nobody knows how long it becomes
+constexpr std::size_t header_bytes = 14;  // two numbers, seven bits a byte
+/// Messages that are taken between two looks at what has arrived.
+constexpr std::uint32_t messages_between_looks = 512;
+
+std::size_t put_number(std::byte* to, std::uint64_t number) {
+  std::size_t bytes = 0;
+  for (; number > 0x7f; number >>= 7) to[bytes++] = static_cast<std::byte>(number | 0x80);
+  to[bytes++] = static_cast<std::byte>(number);
+  return bytes;
+}
+
+std::uint64_t get_number(const Bytes& data, std::size_t& at) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    LANEWAY_ASSERT(at < data.size());
+    const auto byte = static_cast<std::uint8_t>(data[at++]);
+    number |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return number;
+  }
+}
+
+void put_record(Bytes& bundle, Rank peer, std::span<const std::byte> data) {
+  std::array<std::byte, header_bytes> header;
+  std::size_t bytes = put_number(header.data(), static_cast<std::uint64_t>(peer));
+  bytes += put_number(header.data() + bytes, data.size());
+  bundle.insert(bundle.end(), header.data(), header.data() + bytes);
+  bundle.insert(bundle.end(), data.begin(), data.end());
+}
+
+struct Record {
+  Rank peer;
+  std::span<const std::byte> data;
+};
+
+Record get_record(const Bytes& bundle, std::size_t& at) {
+  const auto peer = static_cast<Rank>(get_number(bundle, at));
+  const auto bytes = static_cast<std::size_t>(get_number(bundle, at));
+  LANEWAY_ASSERT(bytes <= bundle.size() - at);
+  const Record record{peer, std::span(bundle).subspan(at, bytes)};
+  at += bytes;
+  return record;
+}
+
+std::int64_t size_of(const Bytes& bytes) {
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+std::int64_t reserved(const Bytes& bytes) {
+  return static_cast<std::int64_t>(bytes.capacity());
+}
+
+/// Ranks to which a rank sends bundles, and those from which it gets some, at most.
+struct Ways {
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+Ways ways_of(const NodeMap& nodes, bool relays) {
+  if (!relays) return {nodes.ranks() - 1, nodes.ranks() - 1};
+  // A rank of a small node stands there for several of a large one.
+  const std::int64_t of_a_node = (nodes.largest() + nodes.smallest() - 1) / std::max(nodes.smallest(), Rank{1});
+  const std::int64_t near = nodes.largest() - 1, far = nodes.nodes() - 1;
+  return {near + far, near + far * of_a_node};
+}
+
+}  // namespace
+
+Bag::Bag(BagPost& post, const NodeMap& nodes, const Options& options)
+    : post_(post), nodes_(nodes), relays_(options.relays), node_(nodes.node_of(post.rank())) {
+  const std::vector<Rank> members = nodes.members_of(node_);
+  index_ = static_cast<Rank>(std::ranges::lower_bound(members, post.rank()) - members.begin());
+  // Each way out has a bundle that is filled and those in flight; of each way in those in flight may be held here. All
+  // ranks have bundles of the same length, as one holds what others fill.
+  const Ways ways = ways_of(nodes, relays_);
+  const std::int64_t bundles = (1 + bundles_in_flight) * ways.out + bundles_in_flight * ways.in;
+  capacity_ = std::clamp(options.memory / (2 * std::max(bundles, std::int64_t{1})), least_bundle, most_bundle);
+  inbox_limit_ = std::max(options.memory / 2 - capacity_, capacity_);  // what comes when there was room is one more
+  most_kept_ = bundles * capacity_ + inbox_limit_ + capacity_;
+  if (index_ != 0) {
+    parent_ = members.front();
+    return;
+  }
+  if (node_ != 0) parent_ = nodes.leader_of((node_ - 1) / 2);
+  children_.assign(members.begin() + 1, members.end());
+  for (std::int64_t child = 2 * std::int64_t{node_} + 1; child <= 2 * std::int64_t{node_} + 2; ++child)
+    if (child < nodes.nodes()) children_.push_back(nodes.leader_of(static_cast<Rank>(child)));
+}
+
+Bag::Out& Bag::way_to(Rank destination) {
+  const Rank node = nodes_.node_of(destination);
+  const bool by_node = relays_ && node != node_;
+  std::unique_ptr<Out>& out = outs_[by_node ? -1 - node : destination];
+  if (!out) {
+    out = std::make_unique<Out>();
+    out->hop = destination;
+    if (by_node) {
+      const std::vector<Rank> members = nodes_.members_of(node);
+      out->hop = members[static_cast<std::size_t>(index_) % members.size()];
+      out->topic = BagTopic::lane;
+    }
+    list_.push_back(out.get());
+  }
+  return *out;
+}
+
+bool Bag::has_credit(const Out& out) const {
+  return out.in_flight == 0 || out.in_flight + reserved(out.filling) <= bundles_in_flight * capacity_;
+}
+
+void Bag::post(Out& out) {
+  out.last = size_of(out.filling);
+  if (reserved(out.filling) > 2 * (out.last + BagPost::appended_bytes)) {
+    const std::int64_t before = reserved(out.filling);
+    Bytes fitting;
+    fitting.reserve(static_cast<std::size_t>(out.last + BagPost::appended_bytes));
+    fitting.insert(fitting.end(), out.filling.begin(), out.filling.end());
+    out.filling = std::move(fitting);
+    count_memory(reserved(out.filling) - before);
+  }
+  const std::int64_t bytes = reserved(out.filling);
+  out.left.push_back(bytes);
+  out.in_flight += bytes;
+  at(out.round).in_flight += bytes;
+  ++counts_.bundles;
+  post_.send(out.hop,
+             {post_.rank(), out.topic, out.round, std::exchange(out.messages, 0), std::exchange(out.filling, {})});
+  out.forwards = false;
+}
+
+void Bag::count_memory(std::int64_t bytes) {
+  kept_bytes_ += bytes;
+  counts_.most_bytes = std::max(counts_.most_bytes, kept_bytes_);
+}
+
+/// For so many bytes more, and what is appended on the way; doubled, up to a bundle, so that bytes are moved seldom.
+void Bag::make_room(Bytes& bytes, std::int64_t more) {
+  const std::int64_t needed = size_of(bytes) + more + BagPost::appended_bytes;
+  const std::int64_t before = reserved(bytes);
+  if (needed <= before) return;
+  bytes.reserve(static_cast<std::size_t>(std::max({needed, first_room, std::min(2 * before, capacity_)})));
+  count_memory(reserved(bytes) - before);
+}
+
+/// False where the bundle is full and has no credit.
+bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data) {
+  const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
+  if (!out.filling.empty() &&
+      (out.round != round || size_of(out.filling) + bytes + BagPost::appended_bytes > capacity_)) {
+    if (!has_credit(out)) return false;
+    post(out);
+  }
+  const std::int64_t likely = std::min(out.last, capacity_ - BagPost::appended_bytes);
+  make_room(out.filling, out.filling.empty() ? std::max(bytes, likely) : bytes);
+  put_record(out.filling, peer, data);
+  out.round = round;
+  ++out.messages;
+  return true;
+}
+
+/// Of a message for this rank.
+void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data) {
+  std::deque<Item>& inbox = at(round).inbox;
+  const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
+  if (inbox.empty() || !inbox.back().open || size_of(inbox.back().data) + bytes + BagPost::appended_bytes > capacity_) {
+    inbox.emplace_back();
+    inbox.back().open = true;
+  }
+  Bytes& into = inbox.back().data;
+  const std::int64_t before = reserved(into);
+  make_room(into, bytes);
+  put_record(into, source, data);
+  inbox_bytes_ += reserved(into) - before;
+  ++at(round).own.arrived;
+}
+
+bool Bag::try_send(Rank destination, std::span<const std::byte> data, bool waits) {
+  const std::lock_guard inside(lock_);
+  waits_ = waits;
+  bool done = true;
+  if (destination == post_.rank()) {
+    done = takes();
+    if (done) keep(round_, destination, data);
+  } else {
+    Out& out = way_to(destination);
+    const std::int64_t bundles = counts_.bundles;
+    done = append(out, round_, out.topic == BagTopic::lane ? destination : post_.rank(), data);
+    if (counts_.bundles != bundles) progress();
+  }
+  if (done) {
+    ++at(round_).own.sent;
+    ++counts_.sent;
+  } else {
+    push(true);
+    progress();
+  }
+  waits_ = false;
+  return done;
+}
+
+void Bag::progress() {
+  while (std::optional<BagMail> mail = post_.take()) hear(std::move(*mail));
+  // What comes from one rank stays in order.
+  std::set<Rank> blocked;
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (blocked.contains(held->mail.source) || !deal_with(*held)) {
+      blocked.insert(held->mail.source);
+      ++held;
+    } else {
+      held = held_.erase(held);
+    }
+  }
+  push(false);
+  if (flushing_) advance_flush();
+}
+
+void Bag::hear(BagMail mail) {
+  Round& round = at(mail.round);
+  Reader reader(mail.data);
+  switch (mail.topic) {
+    case BagTopic::lane:
+    case BagTopic::local:
+      count_memory(reserved(mail.data));
+      round.held += size_of(mail.data);
+      held_.push_back({std::move(mail), 0});
+      return;
+    case BagTopic::credit: {
+      const auto out = std::ranges::find(list_, mail.source, &Out::hop);
+      LANEWAY_ASSERT(out != list_.end() && !(*out)->left.empty());
+      const std::int64_t bytes = (*out)->left.front();
+      (*out)->left.erase((*out)->left.begin());
+      (*out)->in_flight -= bytes;
+      round.in_flight -= bytes;
+      kept_bytes_ -= bytes;
+      return;
+    }
+    case BagTopic::up: {
+      const auto sums = reader.get<Sums>();
+      round.children.sent += sums.sent;
+      round.children.arrived += sums.arrived;
+      ++round.children_heard;
+      return;
+    }
+    case BagTopic::down:
+      return tell_down(mail.round, reader.get<bool>());
+  }
+}
+
+void Bag::give_credit(const BagMail& mail) {
+  at(mail.round).held -= size_of(mail.data);
+  post_.send(mail.source, {post_.rank(), BagTopic::credit, mail.round, 0, {}});
+}
+
+/// True when the bundle is no longer held here.
+bool Bag::deal_with(Held& held) {
+  BagMail& mail = held.mail;
+  if (mail.topic == BagTopic::lane) {
+    if (!hand_on(held)) return false;
+    give_credit(mail);
+    kept_bytes_ -= reserved(mail.data);
+    return true;
+  }
+  if (!takes()) return false;
+  give_credit(mail);
+  Round& round = at(mail.round);
+  round.own.arrived += mail.messages;
+  inbox_bytes_ += reserved(mail.data);
+  round.inbox.push_back({std::move(mail.data)});
+  return true;
+}
+
+bool Bag::hand_on(Held& held) {
+  const Bytes& bundle = held.mail.data;
+  while (held.at < bundle.size()) {
+    std::size_t next = held.at;
+    const Record record = get_record(bundle, next);
+    if (record.peer == post_.rank()) {
+      if (!takes()) return false;
+      keep(held.mail.round, held.mail.source, record.data);
+    } else {
+      Out& out = way_to(record.peer);
+      if (!append(out, held.mail.round, held.mail.source, record.data)) return false;
+      out.forwards = true;
+    }
+    held.at = next;
+  }
+  return true;
+}
+
+/// Bundles that are not full leave too: all of them where this rank has nothing else to do, and those with messages of
+/// others as soon as nothing is in flight on their way.
+void Bag::push(bool all) {
+  for (Out* const out : list_) {
+    if (out->filling.empty()) continue;
+    if (all ? has_credit(*out) : out->forwards && out->in_flight == 0) post(*out);
+  }
+}
+
+std::optional<Bag::Message> Bag::next() {
+  const std::lock_guard inside(lock_);
+  if (++looks_ % messages_between_looks == 0) progress();
+  if (find_item()) return read();
+  push(true);
+  progress();
+  if (find_item()) return read();
+  if (knows_end_) separates_ = false;
+  return std::nullopt;
+}
+
+/// Something to read: of rounds that have ended, then, unless their end has still to be told, of the one that has not.
+bool Bag::find_item() {
+  if (reading_ && reading_->at < reading_->data.size()) return true;
+  if (reading_) {
+    inbox_bytes_ -= reserved(reading_->data);
+    kept_bytes_ -= reserved(reading_->data);
+    reading_.reset();
+  }
+  std::deque<Item>* const from = !ready_.empty() ? &ready_ : separates_ ? nullptr : &at(ended_).inbox;
+  if (from == nullptr || from->empty()) return false;
+  reading_ = std::move(from->front());
+  from->pop_front();
+  return true;
+}
+
+Bag::Message Bag::read() {
+  const Record record = get_record(reading_->data, reading_->at);
+  const std::size_t words = (record.data.size() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+  if (aligned_.size() < words + 1) {
+    const auto bytes_of = [&] { return static_cast<std::int64_t>(aligned_.capacity() * sizeof(std::max_align_t)); };
+    const std::int64_t before = bytes_of();
+    aligned_.resize(words + 1);
+    count_memory(bytes_of() - before);
+  }
+  if (!record.data.empty()) std::memcpy(aligned_.data(), record.data.data(), record.data.size());
+  return {record.peer, {reinterpret_cast<const std::byte*>(aligned_.data()), record.data.size()}};
+}
+
+bool Bag::begin_flush() {
+  const std::lock_guard inside(lock_);
+  if (flushing_) return false;
+  flushing_ = true;
+  told_ = knows_end_ = false;
+  ++round_;
+  push(true);
+  progress();
+  return true;
+}
+
+bool Bag::flushed() {
+  const std::lock_guard inside(lock_);
+  if (flushing_) {
+    push(true);
+    progress();
+  }
+  knows_end_ = !flushing_;
+  return knows_end_;
+}
+
+/// Nothing of the round is on its way from here, as far as this rank knows. Only spares waves: the sums decide.
+bool Bag::is_idle(std::uint32_t round) {
+  if (at(round).in_flight > 0 || at(round).held > 0) return false;
+  return std::ranges::none_of(list_, [&](const Out* out) { return !out->filling.empty() && out->round == round; });
+}
+
+void Bag::advance_flush() {
+  const std::uint32_t number = round_ - 1;
+  Round& round = at(number);
+  if (told_ || round.children_heard < static_cast<Rank>(children_.size()) || !is_idle(number)) return;
+  const Sums sums{round.own.sent + round.children.sent, round.own.arrived + round.children.arrived};
+  round.children = {};
+  round.children_heard = 0;
+  told_ = true;
+  ++counts_.waves;
+  if (!parent_) return tell_down(number, sums.sent == sums.arrived);
+  Writer writer;
+  writer.put(sums);
+  post_.send(*parent_, {post_.rank(), BagTopic::up, number, 0, writer.take()});
+}
+
+void Bag::tell_down(std::uint32_t round, bool done) {
+  LANEWAY_ASSERT(flushing_ && round == round_ - 1);
+  for (const Rank child : children_) {
+    Writer writer;
+    writer.put(done);
+    post_.send(child, {post_.rank(), BagTopic::down, round, 0, writer.take()});
+  }
+  told_ = false;
+  if (done) end_flush();
+}
+
+void Bag::end_flush() {
+  Round& round = at(ended_);
+  std::ranges::move(round.inbox, std::back_inserter(ready_));
+  round.inbox.clear();
+  round.own = {};
+  ++ended_;
+  flushing_ = false;
+  separates_ = true;
+}
+
+void Bag::help() {
+  const std::unique_lock inside(lock_, std::try_to_lock);
+  if (!inside) return;
+  progress();
+  for (Out* const out : list_)
+    if (!out->filling.empty() && out->in_flight == 0) post(*out);
+}
+
+bool Bag::quiet() {
+  const std::lock_guard inside(lock_);
+  progress();
+  return std::ranges::all_of(list_, [](const Out* out) { return out->in_flight == 0 && out->filling.empty(); }) &&
+         post_.all_sent();
+}
+
+Bag::Counts Bag::counts() {
+  const std::lock_guard inside(lock_);
+  return counts_;
+}
+
+}  // namespace laneway

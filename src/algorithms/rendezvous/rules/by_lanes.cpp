@@ -1,0 +1,170 @@
+// The first rank of a node speaks for it to each node that its ranks speak to, or only counts for them. The first ranks
+// know by a consensus, or by counts, that they have heard all.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "algorithms/rendezvous/by_node.hpp"
+#include "algorithms/rendezvous/by_steps.hpp"
+#include "algorithms/rendezvous/finder_costs.hpp"
+#include "algorithms/rendezvous/places.hpp"
+#include "base/error.hpp"
+
+namespace laneway::discovery::by_lanes {
+
+namespace {
+
+/// How the first ranks of nodes know that they have heard all.
+enum class Ending { consensus, count };
+
+class ByLanes final : public ByNode {
+ public:
+  ByLanes(Post& post, const RoundSetting& setting, Ending ending, bool straight)
+      : ByNode(post, setting, 1),
+        ending_(ending),
+        all_straight_(straight),
+        consensus_(post, Places{node_, nodes_.nodes(), &nodes_}),
+        counting_(post, Places{node_, nodes_.nodes(), &nodes_}) {}
+
+ private:
+  [[nodiscard]] bool goes_straight(const Note& note) const override {
+    return ByNode::goes_straight(note) || (all_straight_ && nodes_.node_of(note.peer) != node_);
+  }
+
+  void pass_on(const Passage& passage, const Bytes& data) override {
+    if (all_straight_)
+      ++counts_[passage.destination];
+    else
+      put_passage(lanes_[nodes_.node_of(passage.destination)], passage, data);
+  }
+
+  /// Each begins with the node after its own, so that not all send to the same one first.
+  void speak() override {
+    if (ending_ == Ending::count) {
+      for (const auto& [node, writer] : lanes_) counts_[nodes_.leader_of(node)] = 1;
+      counting_.begin(counts_, votes_);
+    }
+    const auto send_lanes = [&](auto from, auto until) {
+      for (auto lane = from; lane != until; ++lane)
+        post_.send(nodes_.leader_of(lane->first), Topic::lane, 0, lane->second.take(), ending_ == Ending::consensus);
+    };
+    const auto after = lanes_.upper_bound(node_);
+    send_lanes(after, lanes_.end());
+    send_lanes(lanes_.begin(), after);
+    lanes_.clear();
+  }
+
+  void hear(const Mail& mail) override {
+    if (mail.topic == Topic::consensus) return consensus_.on(mail);
+    if (mail.topic == Topic::count) return counting_.on(mail);
+    LANEWAY_ASSERT(mail.topic == Topic::lane);
+    ++lanes_taken_;
+    Reader reader(mail.data);
+    route(reader);
+  }
+
+  [[nodiscard]] bool has_heard_all() override {
+    if (ending_ == Ending::count)
+      return counting_.done() && (all_straight_ || lanes_taken_ == counting_.count(leader_));
+    if (!consensus_.begun() && post_.all_taken()) consensus_.begin(votes_);
+    return consensus_.done();
+  }
+
+  [[nodiscard]] const RoundVotes& votes_heard() const override {
+    return ending_ == Ending::count ? counting_.votes() : consensus_.votes();
+  }
+
+  [[nodiscard]] std::int32_t straight_to(Rank rank) const override { return all_straight_ ? counting_.count(rank) : 0; }
+
+  const Ending ending_;
+  const bool all_straight_;
+  Consensus consensus_;
+  Counting counting_;
+  std::map<Rank, Writer> lanes_;  // by node
+  Counting::Counts counts_;
+  int lanes_taken_ = 0;
+};
+
+double cost_of_lanes(Ending ending, const RoundFacts& facts, const MessageCosts& costs) {
+  const NodeFacts node(facts);
+  double seconds = 2 * predict_inside(facts.degree * node.relayed, 1, facts, costs);
+  double messages = 0;
+  if (node.lanes > 0) {
+    const double leaving = node.members * node.partners * node.relayed;
+    seconds += predict_long(node, costs);
+    seconds += std::max(costs.across(leaving / node.lanes, node.lanes, node.lanes),
+                        leaving * costs.byte_on_wire + node.lanes * costs.short_on_wire);
+    seconds += node.steps * (costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire);
+    if (ending == Ending::consensus) seconds += costs.across(0) + node.lanes * costs.short_on_wire;
+    messages = (ending == Ending::consensus ? 2 : 1) * node.lanes + node.steps;
+  }
+  const double straight = node.note > node.relayed ? node.partners : 0;
+  const double waits = node.lanes > 0 ? node.steps : 0;
+  return std::max(seconds, costs.work(facts, messages / node.members + straight, facts.boards ? 0 : 2,
+                                      waits / node.members, facts.boards ? 2 : 0));
+}
+
+double cost_of_straight(const RoundFacts& facts, const MessageCosts& costs) {
+  const NodeFacts node(facts);
+  const double counts = node.members * node.partners * 4;
+  const double step = costs.across(envelope + sizeof(RoundVotes)) + costs.short_on_wire + counts * costs.byte_on_wire;
+  const double own = (facts.degree - node.partners) * node.relayed + node.partners * 4;
+  const double seconds =
+      2 * predict_inside(own, 1, facts, costs) +
+      std::max(costs.across(node.note, node.partners, node.partners),
+               node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
+      node.steps * step;
+  return std::max(seconds, costs.work(facts, node.steps / node.members + node.partners, facts.boards ? 0 : 2,
+                                      node.steps / node.members, facts.boards ? 2 : 0));
+}
+
+std::unique_ptr<Finder> make_nbx_node(Post& post, const RoundSetting& setting) {
+  return std::make_unique<ByLanes>(post, setting, Ending::consensus, false);
+}
+
+double cost_of_nbx_node(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs) {
+  return cost_of_lanes(Ending::consensus, facts, costs);
+}
+
+std::unique_ptr<Finder> make_personalized_node(Post& post, const RoundSetting& setting) {
+  if (setting.route.way == NodeWay::steps) return make_by_steps(post, setting);
+  return std::make_unique<ByLanes>(post, setting, Ending::count, setting.route.way == NodeWay::straight);
+}
+
+double cost_of_personalized_node(const RoundFacts& facts, const NodeRoute& route, const MessageCosts& costs) {
+  if (route.way == NodeWay::lanes) return cost_of_lanes(Ending::count, facts, costs);
+  return route.way == NodeWay::steps ? cost_of_steps(route, facts, costs) : cost_of_straight(facts, costs);
+}
+
+/// Messages to most nodes are for few of them, or where most are spoken to. Where the
+/// ranks of a node share memory, one of them speaks, so that no message is sent inside a node.
+std::vector<NodeRoute> routes_of_personalized_node(const RoundFacts& facts) {
+  std::vector<NodeRoute> routes = {{NodeWay::lanes}, {NodeWay::straight}};
+  constexpr double few = 16;
+  const double most = std::max(few, 2 * NodeFacts(facts).lanes + 1);
+  for (int steps = 1; steps <= std::max(1.0, steps_among(facts.nodes)); ++steps) {
+    if (radix_of(facts.nodes, steps) > most) continue;
+    routes.push_back({NodeWay::steps, steps, 1});
+    if (facts.speakers > 1 && facts.nodes > 2 && !facts.boards)
+      routes.push_back({NodeWay::steps, steps, facts.speakers});
+  }
+  return routes;
+}
+
+}  // namespace
+
+std::vector<FinderRow> rules() {
+  return {
+      {.name = "personalized_node",
+       .by_nodes = true,
+       .chooses = true,
+       .make = make_personalized_node,
+       .cost = cost_of_personalized_node,
+       .routes = routes_of_personalized_node},
+      {.name = "nbx_node", .by_nodes = true, .chooses = true, .make = make_nbx_node, .cost = cost_of_nbx_node},
+  };
+}
+
+}  // namespace laneway::discovery::by_lanes

@@ -1,0 +1,155 @@
+// Finders whose messages go from the rank that says something straight to the one that is to hear it.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "algorithms/rendezvous/finder_costs.hpp"
+#include "algorithms/rendezvous/places.hpp"
+#include "base/error.hpp"
+
+namespace laneway::discovery::flat {
+
+namespace {
+
+Places all_ranks(const Post& post) {
+  return {post.rank(), post.size()};
+}
+
+/// Nonblocking consensus (Hoefer, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data
+/// exchange, 2010). Who knows that all it has said has been taken joins a consensus; at its end nothing is under way.
+class Nbx final : public Finder {
+ public:
+  explicit Nbx(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}
+
+  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+    own_ = votes;
+    for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data), true);
+  }
+  void on(Mail mail) override {
+    if (mail.topic == Topic::consensus) return consensus_.on(mail);
+    LANEWAY_ASSERT(mail.topic == Topic::data);
+    heard_.push_back({mail.source, std::move(mail.data)});
+  }
+  bool proceed() override {
+    if (!consensus_.begun() && post_.all_taken()) consensus_.begin(own_);
+    if (!consensus_.done()) return false;
+    all_ = consensus_.votes();
+    return true;
+  }
+
+ private:
+  Post& post_;
+  Consensus consensus_;
+  RoundVotes own_;
+};
+
+/// Each rank learns how many messages it gets, and takes so many.
+class Personalized final : public Finder {
+ public:
+  explicit Personalized(Post& post) : post_(post), counting_(post, all_ranks(post)) {}
+
+  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+    Counting::Counts counts;
+    for (const Note& note : notes) counts[note.peer] = 1;
+    counting_.begin(counts, votes);
+    for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+  }
+  void on(Mail mail) override {
+    if (mail.topic == Topic::count) return counting_.on(mail);
+    LANEWAY_ASSERT(mail.topic == Topic::data);
+    ++taken_;
+    heard_.push_back({mail.source, std::move(mail.data)});
+  }
+  bool proceed() override {
+    if (!counting_.done() || taken_ < counting_.count(post_.rank())) return false;
+    all_ = counting_.votes();
+    return true;
+  }
+
+ private:
+  Post& post_;
+  Counting counting_;
+  int taken_ = 0;
+};
+
+/// The same, where the sender counts in the receiver's memory. All ranks meet for that, when they know that all come.
+class Rma final : public Finder {
+ public:
+  explicit Rma(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}
+
+  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+    notes_ = std::move(notes);
+    consensus_.begin(votes);
+  }
+  void on(Mail mail) override {
+    if (mail.topic == Topic::consensus) return consensus_.on(mail);
+    LANEWAY_ASSERT(mail.topic == Topic::data);
+    ++taken_;
+    heard_.push_back({mail.source, std::move(mail.data)});
+  }
+  bool proceed() override {
+    if (!has_met_ && consensus_.done()) meet();
+    if (has_met_ && !counted_) counted_ = post_.counted();
+    if (!counted_ || taken_ < *counted_) return false;
+    all_ = consensus_.votes();
+    return true;
+  }
+
+ private:
+  void meet() {
+    has_met_ = true;
+    std::vector<Rank> ranks;
+    for (const Note& note : notes_) ranks.push_back(note.peer);
+    post_.count_at(ranks);
+    for (Note& note : notes_) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+  }
+
+  Post& post_;
+  Consensus consensus_;
+  std::vector<Note> notes_;
+  bool has_met_ = false;
+  std::optional<int> counted_;
+  int taken_ = 0;
+};
+
+template <typename Made>
+std::unique_ptr<Finder> make(Post& post, const RoundSetting&) {
+  return std::make_unique<Made>(post);
+}
+
+template <bool Counted>
+double cost(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs) {
+  const bool one_node = facts.nodes == 1;
+  const auto messages = [&](double bytes, double count = 1) {
+    return one_node ? costs.inside(bytes, count, count) : costs.across(bytes, count, count);
+  };
+  const double each = facts.bytes / std::max(1.0, facts.degree) + envelope;
+  const double leaving = facts.degree * facts.largest_node * (1.0 - 1.0 / facts.nodes);  // of a node
+  const double partners = one_node ? facts.degree : facts.degree * (1.0 - 1.0 / facts.nodes);
+  const double wire = leaving * (each * costs.byte_on_wire + costs.short_on_wire);
+  const double step_bytes = envelope + sizeof(RoundVotes);
+  const double steps = steps_among(facts.ranks);
+  const double step = messages(step_bytes) + (one_node ? 0 : facts.largest_node * costs.short_on_wire);
+  double seconds = std::max(messages(each, partners), wire) + steps * step;
+  if constexpr (Counted)
+    seconds += steps * facts.degree * 4 * costs.byte_on_wire;
+  else
+    seconds += messages(0) + leaving * costs.short_on_wire;  // acknowledged
+  const double inside = one_node ? facts.degree : facts.degree - partners;
+  const double answers = Counted ? 0 : partners;
+  return std::max(seconds, costs.work(facts, one_node ? 0 : partners + answers + steps, inside, steps + 1));
+}
+
+}  // namespace
+
+std::vector<FinderRow> rules() {
+  return {
+      {.name = "personalized", .chooses = true, .make = make<Personalized>, .cost = cost<true>},
+      {.name = "nbx", .chooses = true, .make = make<Nbx>, .cost = cost<false>},
+      {.name = "rma", .counts_in_memory = true, .make = make<Rma>, .cost = cost<false>},
+  };
+}
+
+}  // namespace laneway::discovery::flat

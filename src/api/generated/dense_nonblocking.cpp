@@ -1,0 +1,379 @@
+// Written by api/generate.py from api/operations.toml.
+#include "api/dense.hpp"
+
+using namespace laneway;
+
+int LNW_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                  MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::alltoall,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype}});
+}
+
+int LNW_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::alltoall,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .is_large = true});
+}
+
+int LNW_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                   void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                   LNW_Request* request) {
+  return dense_nonblocking(
+      __func__, comm, request,
+      CollectiveCall{.kind = DenseKind::alltoallv,
+                     .sendbuf = sendbuf,
+                     .recvbuf = recvbuf,
+                     .send = {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                     .receive = {.counts = recvcounts, .displacements = rdispls, .type = recvtype}});
+}
+
+int LNW_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                     void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                     MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::alltoallv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                                          .receive = {.counts = recvcounts, .displacements = rdispls, .type = recvtype},
+                                          .is_large = true});
+}
+
+int LNW_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                   void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                   MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(
+      __func__, comm, request,
+      CollectiveCall{.kind = DenseKind::alltoallw,
+                     .sendbuf = sendbuf,
+                     .recvbuf = recvbuf,
+                     .send = {.counts = sendcounts, .displacements = sdispls, .types = sendtypes},
+                     .receive = {.counts = recvcounts, .displacements = rdispls, .types = recvtypes}});
+}
+
+int LNW_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                     const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(
+      __func__, comm, request,
+      CollectiveCall{.kind = DenseKind::alltoallw,
+                     .sendbuf = sendbuf,
+                     .recvbuf = recvbuf,
+                     .send = {.counts = sendcounts, .displacements = sdispls, .types = sendtypes},
+                     .receive = {.counts = recvcounts, .displacements = rdispls, .types = recvtypes},
+                     .is_large = true});
+}
+
+int LNW_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::allgather,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype}});
+}
+
+int LNW_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::allgather,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .is_large = true});
+}
+
+int LNW_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(
+      __func__, comm, request,
+      CollectiveCall{.kind = DenseKind::allgatherv,
+                     .sendbuf = sendbuf,
+                     .recvbuf = recvbuf,
+                     .send = {.count = sendcount, .type = sendtype},
+                     .receive = {.counts = recvcounts, .displacements = displs, .type = recvtype}});
+}
+
+int LNW_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                      LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::allgatherv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.counts = recvcounts, .displacements = displs, .type = recvtype},
+                                          .is_large = true});
+}
+
+int LNW_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::gather,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root});
+}
+
+int LNW_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                  MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::gather,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::gatherv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.counts = recvcounts, .displacements = displs, .type = recvtype},
+                                          .root = root});
+}
+
+int LNW_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
+                   MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::gatherv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.counts = recvcounts, .displacements = displs, .type = recvtype},
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scatter,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root});
+}
+
+int LNW_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                   MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scatter,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = sendcount, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scatterv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.counts = sendcounts, .displacements = displs, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root});
+}
+
+int LNW_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype,
+                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                    LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scatterv,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.counts = sendcounts, .displacements = displs, .type = sendtype},
+                                          .receive = {.count = recvcount, .type = recvtype},
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::bcast,
+                                          .sendbuf = buffer,
+                                          .recvbuf = buffer,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .root = root});
+}
+
+int LNW_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::bcast,
+                                          .sendbuf = buffer,
+                                          .recvbuf = buffer,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op,
+                                          .root = root});
+}
+
+int LNW_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                  MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op,
+                                          .root = root,
+                                          .is_large = true});
+}
+
+int LNW_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                   LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::allreduce,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op});
+}
+
+int LNW_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                     MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::allreduce,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op,
+                                          .is_large = true});
+}
+
+int LNW_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce_scatter,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.type = datatype},
+                                          .receive = {.counts = recvcounts, .type = datatype},
+                                          .op = op});
+}
+
+int LNW_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
+                          MPI_Op op, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce_scatter,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.type = datatype},
+                                          .receive = {.counts = recvcounts, .type = datatype},
+                                          .op = op,
+                                          .is_large = true});
+}
+
+int LNW_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                              MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce_scatter_block,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.type = datatype},
+                                          .receive = {.count = recvcount, .type = datatype},
+                                          .op = op});
+}
+
+int LNW_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
+                                MPI_Op op, MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::reduce_scatter_block,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.type = datatype},
+                                          .receive = {.count = recvcount, .type = datatype},
+                                          .op = op,
+                                          .is_large = true});
+}
+
+int LNW_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+              LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scan,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op});
+}
+
+int LNW_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::scan,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op,
+                                          .is_large = true});
+}
+
+int LNW_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::exscan,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op});
+}
+
+int LNW_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                  LNW_Request* request) {
+  return dense_nonblocking(__func__, comm, request,
+                           CollectiveCall{.kind = DenseKind::exscan,
+                                          .sendbuf = sendbuf,
+                                          .recvbuf = recvbuf,
+                                          .send = {.count = count, .type = datatype},
+                                          .receive = {.count = count, .type = datatype},
+                                          .op = op,
+                                          .is_large = true});
+}
+
+int LNW_Ibarrier(MPI_Comm comm, LNW_Request* request) {
+  return dense_nonblocking(
+      __func__, comm, request,
+      CollectiveCall{.kind = DenseKind::barrier, .sendbuf = nullptr, .recvbuf = nullptr, .send = {}, .receive = {}});
+}

@@ -1,0 +1,285 @@
+#include "operations/channel/partitioned.hpp"
+
+#include <string>
+#include <utility>
+
+#include "api/barrier.hpp"
+#include "base/simulated.hpp"
+#include "communicator/datatypes/datatype.hpp"
+#include "operations/neighborhood/neighborhood.hpp"
+#include "runtime/executor/now_and_then.hpp"
+
+using namespace laneway;
+
+namespace {
+
+void check_tag(int tag) {
+  require(tag >= 0, ErrorKind::argument, [&] { return "tag is " + std::to_string(tag); });
+}
+
+int init_partitioned(const char* name, PartitionedArguments arguments, const char* peer_name, MPI_Comm comm,
+                     MPI_Info info, LNW_Request* request) {
+  return guarded(name, comm, [&] {
+    const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
+    require_pointer(request, "request");
+    if (arguments.peer != MPI_PROC_NULL) pairs->check_rank(arguments.peer, peer_name);
+    check_tag(arguments.tag);
+    require(arguments.partitions >= 0, ErrorKind::count,
+            [&] { return "partitions is " + std::to_string(arguments.partitions); });
+    require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
+    require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
+    require(arguments.buf != MPI_IN_PLACE, ErrorKind::buffer, "buf is MPI_IN_PLACE");
+    const bool is_used = arguments.partitions > 0 && arguments.peer != MPI_PROC_NULL;
+    require(arguments.buf != nullptr || !is_used || !lie_nowhere(arguments.count, arguments.datatype, 0, false),
+            ErrorKind::buffer, "buf is NULL");
+    require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
+    const Communicator* const known = Communicator::find(comm);
+    const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
+    auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
+    *request = handle_of(std::make_unique<Request>(pairs->comm(), pairs->error_handler(), std::move(work),
+                                                   Reasons{.strategy = "direct"}));
+  });
+}
+
+Request& some_request(LNW_Request request) {
+  require(request != LNW_REQUEST_NULL, ErrorKind::request, "request is LNW_REQUEST_NULL");
+  return request_of(request);
+}
+
+Work& work_of(LNW_Request request) {
+  Work& work = some_request(request).work();
+  require(work.has_partitions(), ErrorKind::request, "request was made by neither LNW_Psend_init nor LNW_Precv_init");
+  return work;
+}
+
+const EdgePartitions& partitions_of(LNW_Request request) {
+  const EdgePartitions* const partitions = some_request(request).work().edge_partitions();
+  require(partitions != nullptr, ErrorKind::request, "request has no edges with partitions");
+  return *partitions;
+}
+
+template <class Counts, class Displacements>
+Call call_of(const void* sendbuf, Counts sendcounts, Displacements sdispls, MPI_Datatype sendtype, void* recvbuf,
+             Counts recvcounts, Displacements rdispls, MPI_Datatype recvtype) {
+  return {Kind::alltoallv,
+          sendbuf,
+          recvbuf,
+          {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+          {.counts = recvcounts, .displacements = rdispls, .type = recvtype}};
+}
+
+template <class Counts>
+Call indexed_call_of(const void* sendbuf, MPI_Count sendsize, Counts sendcounts, const MPI_Count* sendindices,
+                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, Counts recvcounts,
+                     const MPI_Count* recvindices, MPI_Datatype recvtype) {
+  return {Kind::alltoallv_indexed,
+          sendbuf,
+          recvbuf,
+          {.count = sendsize, .counts = sendcounts, .indices = sendindices, .type = sendtype},
+          {.count = recvsize, .counts = recvcounts, .indices = recvindices, .type = recvtype}};
+}
+
+/// Arguments are looked at by all ranks together: what is wrong on one is told there.
+template <class Where>
+int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* request, Call call,
+               const int sendpartitions[], const int recvpartitions[]) noexcept {
+  return guarded(name, where, [&] {
+    call.is_persistent = true;
+    Communicator& communicator = [&]() -> Communicator& {
+      if constexpr (std::is_same_v<Where, MPI_Comm>)
+        return Communicator::of(where);
+      else
+        return topology_of(where);
+    }();
+    std::string fault;
+    CallEvents events;
+    try {
+      const Topology& topology = communicator.topology();
+      if (request == nullptr) fault = "request is NULL";
+      if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
+      if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
+      if (fault.empty()) {
+        auto partitions =
+            std::make_unique<EdgePartitions>(std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
+                                             std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
+        events.events = partitions->events(describe(call, topology), topology, call);
+        events.partitions = std::move(partitions);
+      }
+    } catch (const Error&) {
+      // make_neighborhood finds the same, and tells the others.
+    }
+    if (!fault.empty()) call.fault = fault.c_str();
+    *request = handle_of(make_neighborhood(communicator, info, call, std::move(events)));
+  });
+}
+
+/// Who looks for one partition looks for others, too: what has come costs a look at its word.
+template <class Look>
+bool has_arrived(Look&& look) {
+  if (look()) return true;
+  progress_now_and_then();
+  return look();
+}
+
+}  // namespace
+
+int LNW_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                   MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_partitioned(__func__, {const_cast<void*>(buf), partitions, count, datatype, dest, tag, true}, "dest",
+                          comm, info, request);
+}
+
+int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_partitioned(__func__, {buf, partitions, count, datatype, source, tag, false}, "source", comm, info,
+                          request);
+}
+
+int LNW_Pready(int partition, LNW_Request request) {
+  return guarded_alone(__func__, request, [&] {
+    work_of(request).ready(partition);
+    progress_all();
+  });
+}
+
+int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request) {
+  return guarded_alone(__func__, request, [&] {
+    Work& work = work_of(request);
+    for (int partition = partition_low; partition <= partition_high; ++partition) work.ready(partition);
+    progress_all();
+  });
+}
+
+int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request) {
+  return guarded_alone(__func__, request, [&] {
+    require(length >= 0, ErrorKind::count, [&] { return "length is " + std::to_string(length); });
+    if (length > 0) require_pointer(array_of_partitions, "array_of_partitions");
+    Work& work = work_of(request);
+    for (int i = 0; i < length; ++i) work.ready(array_of_partitions[i]);
+    progress_all();
+  });
+}
+
+int LNW_Parrived(LNW_Request request, int partition, int* flag) {
+  return guarded_alone(__func__, request, [&] {
+    require_pointer(flag, "flag");
+    // As MPI has it: of nothing, all has arrived.
+    *flag = request == LNW_REQUEST_NULL || has_arrived([&] { return work_of(request).arrived(partition); });
+  });
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                            const int rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
+                                            const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                            LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned_topology(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                     const int rdispls[], MPI_Datatype recvtype,
+                                                     const int sendpartitions[], const int recvpartitions[],
+                                                     LNW_Topology topology, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                              const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                              const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                              MPI_Datatype recvtype, const int sendpartitions[],
+                                              const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                              LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_partitioned_topology_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                       const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                       const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                       MPI_Datatype recvtype, const int sendpartitions[],
+                                                       const int recvpartitions[], LNW_Topology topology, MPI_Info info,
+                                                       LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    call_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
+                                                    const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,
+                                                    MPI_Count recvsize, const int recvcounts[],
+                                                    const MPI_Count recvindices[], MPI_Datatype recvtype,
+                                                    const int sendpartitions[], const int recvpartitions[],
+                                                    MPI_Comm comm, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology(const void* sendbuf, MPI_Count sendsize,
+                                                             const int sendcounts[], const MPI_Count sendindices[],
+                                                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                             const int recvcounts[], const MPI_Count recvindices[],
+                                                             MPI_Datatype recvtype, const int sendpartitions[],
+                                                             const int recvpartitions[], LNW_Topology topology,
+                                                             MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_c(const void* sendbuf, MPI_Count sendsize,
+                                                      const MPI_Count sendcounts[], const MPI_Count sendindices[],
+                                                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
+                                                      const MPI_Count recvcounts[], const MPI_Count recvindices[],
+                                                      MPI_Datatype recvtype, const int sendpartitions[],
+                                                      const int recvpartitions[], MPI_Comm comm, MPI_Info info,
+                                                      LNW_Request* request) {
+  return init_edges(__func__, comm, info, request,
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
+    const void* sendbuf, MPI_Count sendsize, const MPI_Count sendcounts[], const MPI_Count sendindices[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize, const MPI_Count recvcounts[],
+    const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
+    LNW_Topology topology, MPI_Info info, LNW_Request* request) {
+  return init_edges(__func__, topology, info, request,
+                    indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
+                                    recvindices, recvtype),
+                    sendpartitions, recvpartitions);
+}
+
+int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
+  return guarded_alone(__func__, request, [&] {
+    const EdgePartitions& partitions = partitions_of(request);
+    Work& work = request_of(request).work();
+    partitions.ready(edge, partition, [&](int event) {
+      require(work.active(), ErrorKind::request, [&] {
+        return EdgePartitions::text(edge, partition) + " of a request that is not active: call LNW_Start before";
+      });
+      return work.fire_once(event);
+    });
+    progress_all();
+  });
+}
+
+int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag) {
+  return guarded_alone(__func__, request, [&] {
+    require_pointer(flag, "flag");
+    *flag = 1;
+    if (request == LNW_REQUEST_NULL) return;
+    const int event = partitions_of(request).event_of_received(edge, partition);
+    const Work& work = request_of(request).work();
+    *flag = has_arrived([&] { return !work.active() || work.reached(event); });
+  });
+}

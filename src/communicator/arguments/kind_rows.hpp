@@ -1,0 +1,61 @@
+// Written by api/generate.py from api/operations.toml.
+#pragma once
+
+#include "communicator/arguments/call.hpp"
+
+namespace laneway {
+
+inline constexpr KindRow kind_rows[] = {
+    {Kind::allgather,
+     {.blocks = BlockForm::same, .count = "sendcount", .type = "sendtype"},
+     {.blocks = BlockForm::equal, .count = "recvcount", .type = "recvtype"}},
+    {Kind::allgatherv,
+     {.blocks = BlockForm::same, .count = "sendcount", .type = "sendtype"},
+     {.blocks = BlockForm::counted, .counts = "recvcounts", .displacements = "displs", .type = "recvtype"}},
+    {Kind::alltoall,
+     {.blocks = BlockForm::equal, .count = "sendcount", .type = "sendtype"},
+     {.blocks = BlockForm::equal, .count = "recvcount", .type = "recvtype"}},
+    {Kind::alltoallv,
+     {.blocks = BlockForm::counted, .counts = "sendcounts", .displacements = "sdispls", .type = "sendtype"},
+     {.blocks = BlockForm::counted, .counts = "recvcounts", .displacements = "rdispls", .type = "recvtype"}},
+    {Kind::alltoallw,
+     {.blocks = BlockForm::typed, .counts = "sendcounts", .displacements = "sdispls", .types = "sendtypes"},
+     {.blocks = BlockForm::typed, .counts = "recvcounts", .displacements = "rdispls", .types = "recvtypes"}},
+    {Kind::alltoallv_indexed,
+     {.blocks = BlockForm::indexed,
+      .size = "sendsize",
+      .counts = "sendcounts",
+      .indices = "sendindices",
+      .type = "sendtype"},
+     {.blocks = BlockForm::indexed,
+      .size = "recvsize",
+      .counts = "recvcounts",
+      .indices = "recvindices",
+      .type = "recvtype"}},
+    {Kind::reduce,
+     {.blocks = BlockForm::equal, .count = "sendcount", .type = "sendtype"},
+     {.blocks = BlockForm::equal, .count = "recvcount", .type = "recvtype"},
+     true},
+    {Kind::reducev,
+     {.blocks = BlockForm::counted, .counts = "sendcounts", .displacements = "sdispls", .type = "sendtype"},
+     {.blocks = BlockForm::counted, .counts = "recvcounts", .displacements = "rdispls", .type = "recvtype"},
+     true},
+    {Kind::reducew,
+     {.blocks = BlockForm::typed, .counts = "sendcounts", .displacements = "sdispls", .types = "sendtypes"},
+     {.blocks = BlockForm::typed, .counts = "recvcounts", .displacements = "rdispls", .types = "recvtypes"},
+     true},
+    {Kind::reducev_indexed,
+     {.blocks = BlockForm::indexed,
+      .size = "sendsize",
+      .counts = "sendcounts",
+      .indices = "sendindices",
+      .type = "sendtype"},
+     {.blocks = BlockForm::indexed,
+      .size = "recvsize",
+      .counts = "recvcounts",
+      .indices = "recvindices",
+      .type = "recvtype"},
+     true},
+};
+
+}  // namespace laneway

@@ -1,0 +1,200 @@
+#include "communicator/control/check_edges.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes/mix.hpp"
+#include "base/bytes/wire.hpp"
+#include "base/error.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "mpi/check.hpp"
+#include "runtime/executor/progress.hpp"
+
+namespace laneway {
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// A barrier by dissemination, of which a turn does what can be done at once.
+class TurnByTurnBarrier {
+ public:
+  explicit TurnByTurnBarrier(const PrivateComm& comm) : comm_(comm) {}
+
+  /// True when all ranks have come.
+  [[nodiscard]] bool advance() {
+    for (; distance_ < comm_.size(); distance_ *= 2, sent_ = false) {
+      const Rank to = (comm_.rank() + distance_) % comm_.size();
+      const Rank from = (comm_.rank() - distance_ + comm_.size()) % comm_.size();
+      if (!sent_) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, PrivateComm::barrier_tag, comm_.get(), &request), "MPI_Isend");
+        MPI_Request_free(&request);
+        sent_ = true;
+      }
+      int found = 0;
+      check_mpi(MPI_Iprobe(from, PrivateComm::barrier_tag, comm_.get(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
+      if (!found) return false;
+      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, from, PrivateComm::barrier_tag, comm_.get(), MPI_STATUS_IGNORE),
+                "MPI_Recv");
+    }
+    return true;
+  }
+
+ private:
+  const PrivateComm& comm_;
+  Rank distance_ = 1;
+  bool sent_ = false;
+};
+
+/// Sends each destination its edges' sizes and returns what arrived, by source, without knowing who sends: nonblocking
+/// consensus (Hoefler, Siebert, Lumsdaine: Scalable Communication Protocols for Dynamic Sparse Data Exchange, 2010).
+std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Rank, Sizes>& outgoing) {
+  auto posted = std::make_unique<Posted>();
+  for (const auto& [peer, sizes] : outgoing) {
+    Writer writer;
+    for (const std::int64_t size : sizes) writer.put(size);
+    posted->letters.push_back({peer, writer.take()});
+  }
+  posted->requests.reserve(posted->letters.size());
+  std::map<Rank, Sizes> incoming;
+  TurnByTurnBarrier barrier(comm);
+  bool in_barrier = false;
+  const auto turn = [&] {
+    int flag = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::check_tag, comm.get(), &flag, &status), "MPI_Iprobe");
+    if (flag) {
+      int count = 0;
+      check_mpi(MPI_Get_count(&status, MPI_INT64_T, &count), "MPI_Get_count");
+      Sizes& sizes = incoming[status.MPI_SOURCE];
+      sizes.resize(static_cast<std::size_t>(count));
+      check_mpi(MPI_Recv(sizes.data(), count, MPI_INT64_T, status.MPI_SOURCE, PrivateComm::check_tag, comm.get(),
+                         MPI_STATUS_IGNORE),
+                "MPI_Recv");
+      return false;
+    }
+    if (in_barrier) return barrier.advance();
+    in_barrier = test_all(posted->requests);
+    return false;
+  };
+  try {
+    for (const Letter& letter : posted->letters)
+      check_mpi(
+          MPI_Issend(letter.data.data(), static_cast<int>(letter.data.size() / sizeof(std::int64_t)), MPI_INT64_T,
+                     letter.peer, PrivateComm::check_tag, comm.get(), &posted->requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Issend");
+    await(comm, turn);
+  } catch (...) {
+    comm.keep(std::move(posted));
+    throw;
+  }
+  return incoming;
+}
+
+/// The first edge of this rank that disagrees, as (source, destination, text length) for ordering, with its text.
+struct Disagreement {
+  std::array<std::int64_t, 2> edge{LLONG_MAX, LLONG_MAX};
+  std::string text;
+};
+
+Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, const std::map<Rank, Sizes>& expected) {
+  Disagreement first;
+  auto compare = [&](Rank source, const Sizes& sent, const Sizes& received) {
+    if (sent == received || first.edge[0] <= source) return;
+    first.edge = {source, rank};
+    const auto nth = static_cast<std::size_t>(
+        std::mismatch(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(std::min(sent.size(), received.size())),
+                      received.begin())
+            .first -
+        sent.begin());
+    auto side = [&](const Sizes& sizes, const char* arguments) {
+      return nth < sizes.size() ? std::to_string(sizes[nth]) + " bytes (" + arguments + ")"
+                                : std::string("no such edge");
+    };
+    first.text = "edge " + std::to_string(source) + " -> " + std::to_string(rank) + " (number " +
+                 std::to_string(nth + 1) + " between these two): the source has " + side(sent, "sendcounts, sendtype") +
+                 ", the destination " + side(received, "recvcounts, recvtype");
+  };
+  for (const auto& [source, sent] : told) {
+    const auto it = expected.find(source);
+    compare(source, sent, it == expected.end() ? Sizes{} : it->second);
+  }
+  for (const auto& [source, received] : expected)
+    if (!told.contains(source)) compare(source, {}, received);
+  return first;
+}
+
+/// The text of one rank, as all have it.
+std::string share_text(const PrivateComm& comm, Rank owner, const std::string& mine) {
+  std::vector<std::uint8_t> text(512);
+  if (owner == comm.rank()) std::copy_n(mine.begin(), std::min(mine.size(), text.size() - 1), text.begin());
+  text = reduce_progressing(text, MPI_UINT8_T, MPI_MAX, comm);
+  return reinterpret_cast<const char*>(text.data());
+}
+
+/// The first rank of which it is true; INT_MAX if there is none.
+Rank first_rank(const PrivateComm& comm, bool is_this) {
+  return reduce_progressing(std::vector<int>{is_this ? comm.rank() : INT_MAX}, MPI_INT, MPI_MIN, comm).front();
+}
+
+}  // namespace
+
+void check_same(const PrivateComm& comm, const std::string& what, const std::string& mine, int error_class) {
+  const Rank first = first_rank(comm, !mine.empty());
+  if (first == INT_MAX) return;
+  const std::string wanted = share_text(comm, first, mine);
+  const Rank other = first_rank(comm, !mine.empty() && mine != wanted);
+  if (other == INT_MAX) return;
+  const std::string found = share_text(comm, other, mine);
+  comm.all_throw();
+  throw Error(ErrorKind::mpi,
+              what + " " + wanted + " on rank " + std::to_string(first) + ", but " + found + " on rank " +
+                  std::to_string(other),
+              error_class);
+}
+
+std::uint64_t edge_sum(Rank rank, const RankPattern& pattern) {
+  std::uint64_t sum = 0;
+  const auto pair_of = [](Rank source, Rank destination) {
+    return (static_cast<std::uint64_t>(source) << 32) | static_cast<std::uint64_t>(destination);
+  };
+  const auto add = [&](const std::vector<Edge>& edges, bool outgoing) {
+    const std::vector<int> numbers = ordinals(edges);
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (numbers[i] < 0) continue;
+      const std::uint64_t pair = outgoing ? pair_of(rank, edges[i].peer) : pair_of(edges[i].peer, rank);
+      const std::uint64_t edge = mix(mix(mix(pair) + static_cast<std::uint64_t>(numbers[i])) +
+                                     static_cast<std::uint64_t>(edges[i].ranges.bytes()));
+      sum += outgoing ? edge : 0 - edge;
+    }
+  };
+  add(pattern.out, true);
+  add(pattern.in, false);
+  return sum;
+}
+
+void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
+  std::map<Rank, Sizes> outgoing;
+  std::map<Rank, Sizes> expected;
+  for (const Edge& edge : pattern.out) outgoing[edge.peer].push_back(edge.ranges.bytes());
+  for (const Edge& edge : pattern.in) expected[edge.peer].push_back(edge.ranges.bytes());
+  Disagreement mine = first_disagreement(comm.rank(), exchange_sizes(comm, outgoing), expected);
+
+  std::int64_t key = mine.text.empty() ? LLONG_MAX : mine.edge[0] * comm.size() + mine.edge[1];
+  std::int64_t first = key;
+  reduce_progressing(&key, &first, 1, MPI_INT64_T, MPI_MIN, comm);
+  if (first == LLONG_MAX) return;
+  const std::string text = share_text(comm, static_cast<Rank>(first % comm.size()), mine.text);
+  comm.all_throw();
+  throw Error(ErrorKind::topology, text);
+}
+
+}  // namespace laneway

@@ -1,0 +1,224 @@
+#include "communicator/control/mailbox.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/simulated.hpp"
+#include "mpi/check.hpp"
+#include "runtime/executor/progress.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr int most_simulated = 1 << 26;
+
+int count_of(const Bytes& data) {
+  constexpr std::size_t most = simulated ? most_simulated : INT_MAX;
+  require(data.size() <= most, ErrorKind::unsupported,
+          "setup: a message of more than " + std::to_string(most) + " bytes");
+  return static_cast<int>(data.size());
+}
+
+/// Looking for a message of unknown size is many events of a simulation: there all may be as long as this.
+Bytes receive_simulated(MPI_Comm comm, Rank from, int tag) {
+  const std::unique_ptr<std::byte[]> place(new std::byte[most_simulated]);
+  MPI_Status status;
+  check_mpi(MPI_Recv(place.get(), most_simulated, MPI_BYTE, from, tag, comm, &status), "MPI_Recv");
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  return {place.get(), place.get() + bytes};
+}
+
+Bytes receive(const PrivateComm& priv, Rank from, int tag) {
+  const MPI_Comm comm = priv.get();
+  if (simulated && !any_active()) return receive_simulated(comm, from, tag);
+  MPI_Status status;
+  await(priv, [&] {
+    int flag = 0;
+    check_mpi(MPI_Iprobe(from, tag, comm, &flag, &status), "MPI_Iprobe");
+    return flag != 0;
+  });
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  Bytes data(static_cast<std::size_t>(bytes));
+  check_mpi(MPI_Recv(data.data(), bytes, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  return data;
+}
+
+}  // namespace
+
+void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& requests) {
+  if (simulated && !any_active()) {
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    return;
+  }
+  await(comm, [&] { return test_all(requests); });
+}
+
+/// One by one, as where arrays of requests return no errors; Open MPI does not say what an error in an array is either.
+bool test_all(std::vector<MPI_Request>& requests) {
+  int flag = 0;
+  if (simulated) {
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE),
+              "MPI_Testall");
+    return flag != 0;
+  }
+  for (MPI_Request& request : requests) {
+    if (request == MPI_REQUEST_NULL) continue;
+    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return false;
+  }
+  return true;
+}
+
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm) {
+  if (simulated && !any_active()) {
+    check_mpi(MPI_Allreduce(mine, all, count, type, operation, comm), "MPI_Allreduce");
+    return;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(mine, all, count, type, operation, comm, &request), "MPI_Iallreduce");
+  progress_until([&] {
+    int flag = 0;
+    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    return flag != 0;
+  });
+}
+
+/// Recursive doubling by letters (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+/// MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two ranks, some of the
+/// first hand over to their neighbours.
+void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
+                        const PrivateComm& comm) {
+  if constexpr (simulated) return reduce_progressing(mine, all, count, type, operation, comm.get());
+  int each = 0;
+  check_mpi(MPI_Type_size(type, &each), "MPI_Type_size");
+  const std::size_t bytes = static_cast<std::size_t>(each) * static_cast<std::size_t>(count);
+  const auto* const own = static_cast<const std::byte*>(mine);
+  Bytes sum(own, own + bytes);
+  Mailbox mailbox(comm);
+  const auto swap = [&](std::vector<Rank> to, std::vector<Rank> from) {
+    std::vector<Letter> letters;
+    for (const Rank rank : to) letters.push_back({rank, sum});
+    return mailbox.exchange(std::move(letters), from, PrivateComm::reduce_tag);
+  };
+  const auto add = [&](const std::vector<Bytes>& inbox) {
+    check_mpi(MPI_Reduce_local(inbox.front().data(), sum.data(), count, type, operation), "MPI_Reduce_local");
+  };
+  Rank doubling = 1;
+  while (2 * doubling <= comm.size()) doubling *= 2;
+  const Rank rank = comm.rank();
+  const Rank pairs = comm.size() - doubling;
+  const bool in_pair = rank < 2 * pairs;
+  if (in_pair && rank % 2 == 0) {
+    (void)swap({rank + 1}, {});
+    sum = swap({}, {rank + 1}).front();
+  } else {
+    if (in_pair) add(swap({}, {rank - 1}));
+    const Rank place = in_pair ? rank / 2 : rank - pairs;
+    for (Rank distance = 1; distance < doubling; distance *= 2) {
+      const Rank other = place ^ distance;
+      const Rank peer = other < pairs ? 2 * other + 1 : other + pairs;
+      add(swap({peer}, {peer}));
+    }
+    if (in_pair) (void)swap({rank - 1}, {});
+  }
+  std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(all));
+}
+
+/// Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988).
+void barrier_progressing(const PrivateComm& comm) {
+  if constexpr (simulated) {
+    // Of other ranks exchanges may be active or not: SMPI's two forms go together.
+    if (!any_active()) return check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier");
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    check_mpi(MPI_Ibarrier(comm.get(), request.data()), "MPI_Ibarrier");
+    return wait_all_progressing(comm, request);
+  }
+  Mailbox mailbox(comm);
+  for (Rank distance = 1; distance < comm.size(); distance *= 2)
+    (void)mailbox.exchange({{(comm.rank() + distance) % comm.size(), {}}},
+                           {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
+}
+
+std::vector<Bytes> Mailbox::carry(Round round) {
+  if (round.kind == Round::Kind::exchange)
+    return exchange(std::move(round.letters), round.from, PrivateComm::setup_tag);
+  if (round.kind == Round::Kind::largest) return largest(round.numbers);
+  return region_gather(*round.region, round.contribution);
+}
+
+std::vector<Bytes> Mailbox::largest(const std::vector<double>& numbers) {
+  return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_))};
+}
+
+std::vector<Bytes> Mailbox::exchange(std::vector<Letter> letters, const std::vector<Rank>& from, int tag) {
+  // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
+  const auto send = simulated ? &MPI_Issend : &MPI_Isend;
+  auto posted = std::make_unique<Posted>();
+  posted->letters = std::move(letters);
+  posted->requests.reserve(posted->letters.size());
+  try {
+    for (const Letter& letter : posted->letters) {
+      posted->requests.push_back(MPI_REQUEST_NULL);
+      check_mpi(send(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(),
+                     &posted->requests.back()),
+                "MPI_Isend");
+    }
+    std::vector<Bytes> inbox;
+    inbox.reserve(from.size());
+    for (Rank rank : from) inbox.push_back(receive(comm_, rank, tag));
+    wait_all_progressing(comm_, posted->requests);
+    return inbox;
+  } catch (...) {
+    comm_.keep(std::move(posted));
+    throw;
+  }
+}
+
+/// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which
+/// sends all to the others. Neither needs a communicator of its own, which would have to be created.
+std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& contribution) {
+  constexpr std::size_t few = 16;
+  if (region.members.size() <= few) return to_each_other(region, contribution);
+  const Rank leader = region.members.front();
+  if (comm_.rank() != leader) {
+    (void)exchange({{leader, contribution}}, {}, PrivateComm::gather_tag);
+    const Bytes all = exchange({}, {leader}, PrivateComm::share_tag).front();
+    Reader reader(all);
+    std::vector<Bytes> inbox(region.members.size());
+    for (Bytes& part : inbox) part = reader.get_bytes();
+    return inbox;
+  }
+  const std::vector<Rank> others(region.members.begin() + 1, region.members.end());
+  std::vector<Bytes> inbox = exchange({}, others, PrivateComm::gather_tag);
+  inbox.insert(inbox.begin(), contribution);
+  Writer writer;
+  for (const Bytes& part : inbox) writer.put(part);
+  const Bytes all = writer.take();
+  std::vector<Letter> letters;
+  for (Rank other : others) letters.push_back({other, all});
+  (void)exchange(std::move(letters), {}, PrivateComm::share_tag);
+  return inbox;
+}
+
+std::vector<Bytes> Mailbox::to_each_other(const Region& region, const Bytes& contribution) {
+  std::vector<Rank> others;
+  std::vector<Letter> letters;
+  for (Rank member : region.members) {
+    if (member == comm_.rank()) continue;
+    others.push_back(member);
+    letters.push_back({member, contribution});
+  }
+  std::vector<Bytes> inbox = exchange(std::move(letters), others, PrivateComm::gather_tag);
+  const auto own = std::find(region.members.begin(), region.members.end(), comm_.rank());
+  inbox.insert(inbox.begin() + (own - region.members.begin()), contribution);
+  return inbox;
+}
+
+}  // namespace laneway

@@ -1,0 +1,62 @@
+#include "communicator/control/talking.hpp"
+
+#include "base/simulated.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "communicator/nodes/discovery.hpp"
+#include "mpi/check.hpp"
+
+namespace laneway {
+
+std::size_t Talking::ranks_of_machine() const {
+  return world_node_size();
+}
+
+std::vector<Bytes> Talking::carry(Round round) {
+  return Mailbox(comm_).carry(std::move(round));
+}
+
+std::uint64_t Talking::common_bits(std::uint64_t bits) {
+  std::uint64_t common = 0;
+  reduce_progressing(&bits, &common, 1, MPI_UINT64_T, MPI_BAND, comm_);
+  return common;
+}
+
+/// Not if somebody says that it has failed.
+bool Talking::none_fails(const std::function<bool()>& none_failed) const {
+  bool none = false;
+  await(comm_, [&] {
+    none = none_failed();
+    if (none) return true;
+    int refused = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::refusal_tag, comm_.get(), &refused, MPI_STATUS_IGNORE),
+              "MPI_Iprobe");
+    return refused != 0;
+  });
+  return none;
+}
+
+/// Whoever fails tells all others, who may be waiting for the news that none does.
+std::optional<Rank> Talking::find_failure(const Region& node, bool failed, const std::function<bool()>& none_failed) {
+  if (!simulated && !failed && none_fails(none_failed)) return std::nullopt;
+  std::vector<MPI_Request> refusals;
+  for (Rank other : node.members)
+    if (failed && other != rank())
+      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, other, PrivateComm::refusal_tag, comm_.get(),
+                          &refusals.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Isend");
+  std::optional<Rank> first;
+  const std::vector<char> all = gather<char>(*this, node, failed);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == 0) continue;
+    const Rank other = node.members[i];
+    if (!first) first = other;
+    if (other != rank())
+      check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, other, PrivateComm::refusal_tag, comm_.get(),
+                          &refusals.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Irecv");
+  }
+  wait_all_progressing(comm_, refusals);
+  return first;
+}
+
+}  // namespace laneway

@@ -1,0 +1,89 @@
+#include "communicator/decisions.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/bytes/wire.hpp"
+#include "communicator/control/mailbox.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::size_t most_decisions = 512;  // between two comparisons; of more, the last
+
+Bytes bytes_of(const std::string& text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Those of a rank: how many there were before, and the texts of the others.
+struct OfRank {
+  std::int64_t before = 0;
+  std::vector<std::string> latest;
+
+  explicit OfRank(const Bytes& data) {
+    Reader reader(data);
+    before = reader.get<std::int64_t>();
+    while (!reader.done()) latest.push_back(text_of(reader.get_bytes()));
+  }
+  [[nodiscard]] std::int64_t all() const { return before + static_cast<std::int64_t>(latest.size()); }
+  [[nodiscard]] std::string at(std::int64_t number) const {
+    if (number >= all()) return "none";
+    return number < before ? "one that is forgotten" : "'" + latest[static_cast<std::size_t>(number - before)] + "'";
+  }
+};
+
+/// What is said of the first difference between two ranks; empty: there is none.
+std::string difference(const OfRank& first, const OfRank& other, Rank rank) {
+  const std::int64_t begin = std::max(first.before, other.before);
+  for (std::int64_t number = begin; number < std::max(first.all(), other.all()); ++number)
+    if (const std::string theirs = other.at(number), ours = first.at(number); ours != theirs)
+      return "decision " + std::to_string(number + 1) + " on the communicator is " + ours + " on rank 0, but " +
+             theirs + " on rank " + std::to_string(rank);
+  return "";
+}
+
+}  // namespace
+
+void Decisions::note(std::string decision) {
+  latest_.push_back(std::move(decision));
+  if (latest_.size() <= most_decisions) return;
+  latest_.pop_front();
+  ++before_;
+}
+
+void Decisions::compare(const PrivateComm& comm) {
+  Writer writer;
+  writer.put(before_);
+  for (const std::string& decision : latest_) writer.put(bytes_of(decision));
+  const Bytes mine = writer.take();
+  Mailbox mailbox(comm);
+  std::string found;
+  if (comm.rank() == 0) {
+    std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
+    std::iota(others.begin(), others.end(), 1);
+    const std::vector<Bytes> inbox = mailbox.exchange({}, others, PrivateComm::decisions_tag);
+    const OfRank own(mine);
+    for (std::size_t i = 0; i < inbox.size() && found.empty(); ++i)
+      found = difference(own, OfRank(inbox[i]), others[i]);
+    std::vector<Letter> answers;
+    for (const Rank other : others) answers.push_back({other, bytes_of(found)});
+    (void)mailbox.exchange(std::move(answers), {}, PrivateComm::decisions_tag);
+  } else {
+    found = text_of(mailbox.exchange({{0, mine}}, {0}, PrivateComm::decisions_tag).front());
+  }
+  before_ += static_cast<std::int64_t>(latest_.size());
+  latest_.clear();
+  if (found.empty()) return;
+  comm.all_throw();
+  throw DecisionsDiffer(ErrorKind::internal, found);
+}
+
+}  // namespace laneway

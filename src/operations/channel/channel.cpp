@@ -1,0 +1,364 @@
+#include "operations/channel/channel.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/process/relax.hpp"
+#include "base/simulated.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
+#include "runtime/carriers/messages/advance.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// A look at messages costs more than one at words, and locks.
+constexpr unsigned turns_before_other_end = 256;
+/// Nor is the system asked for a process at each of these looks.
+constexpr unsigned turns_before_system_call = 64 * turns_before_other_end;
+
+/// Nor is MPI called at each of these looks, where it is not needed for what this end waits for.
+constexpr unsigned turns_before_messages = 4 * turns_before_other_end;
+
+/// Threads of a process that wait at the same time have no core each, as a rule: who finds nothing gives way.
+class WaitingThread {
+ public:
+  WaitingThread() { waiting_.fetch_add(1, std::memory_order_relaxed); }
+  ~WaitingThread() { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+
+  void give_way(unsigned turns) const {
+    if (turns > impatient_turns && waiting_.load(std::memory_order_relaxed) > 1) sched_yield();
+  }
+
+ private:
+  static inline std::atomic<int> waiting_{0};
+};
+
+std::string rank_text(Rank rank) {
+  return "rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
+    : pairs_(std::move(pairs)), options_(options) {
+  const bool is_sender = options_.is_sender;
+  const std::int64_t size = ChannelMemory::size(options_.bytes, options_.segments);
+  require(size >= 0, ErrorKind::count, [&] {
+    return "segments is " + std::to_string(options_.segments) + " and bytes is " + std::to_string(options_.bytes) +
+           ": more than 2^63 bytes";
+  });
+  Hello hello;
+  hello.role = is_sender ? EndRole::channel_send : EndRole::channel_receive;
+  hello.bytes = options_.bytes;
+  hello.parts = options_.segments;
+  hello.shares = !simulated && options_.may_share;
+  reason_ = options_.no_memory;
+  if (!is_sender && hello.shares) {
+    try {
+      ChannelMemoryPool::Block block = ChannelMemoryPool::take(size);
+      mapping_ = std::move(block.memory);
+      hello.where = block.place;
+    } catch (const std::exception& error) {
+      hello.shares = false;
+      reason_ = error.what();
+    }
+  }
+  mine_ = pairs_->tell(options_.peer, hello);
+  const Helper helper = find_helper(options_.progress);
+  helped_ = helper == Helper::thread_for_all;
+  activity_.list(*this, progress_by(helper));
+  activity_.begin();
+  employ(helper);
+}
+
+Channel::~Channel() {
+  closing_.store(true, std::memory_order_release);
+  if (mpi_is_finalized()) return;
+  try {
+    // `closing_` makes the next look the last one.
+    progress_until([&] { return activity_.done(nullptr); });
+    (void)activity_.test(nullptr);
+    // The sender may have mapped it already, and look for nothing else.
+    if (!memory_ && mapping_) memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
+    if (memory_) memory_->close(options_.is_sender);
+    if (messages_ && options_.is_sender) progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
+    if (messages_) messages_->leave_buffer();
+    std::shared_ptr<void> kept;
+    if (messages_)
+      kept = std::move(messages_);
+    else if (!options_.is_sender)
+      kept = std::move(mapping_);
+    pairs_->close(options_.peer, mine_, std::move(kept));
+  } catch (...) {
+    // Nobody can be told.
+  }
+}
+
+bool Channel::are_all_flushed() {
+  for (std::int64_t s = 0; s < options_.segments; ++s)
+    if (!messages_->is_flushed(s)) return false;
+  return true;
+}
+
+/// A receiver that is freed receives what was sent before, into memory of its own. It may not have heard yet that the
+/// data goes in messages.
+bool Channel::is_gone_for_long() {
+  constexpr std::chrono::seconds long_enough{1};
+  if (!is_gone(++fruitless_)) return false;
+  if (other_ended_.load(std::memory_order_relaxed)) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (!gone_since_) gone_since_ = now;
+  return now - *gone_since_ > long_enough;
+}
+
+bool Channel::progress() {
+  if (closing_.load(std::memory_order_acquire)) return true;
+  if (state_.load(std::memory_order_relaxed) == State::meeting) {
+    try {
+      if (!meet()) return false;
+      state_.store(State::open, std::memory_order_release);
+    } catch (...) {
+      failure_ = std::current_exception();
+      state_.store(State::failed, std::memory_order_release);
+    }
+  }
+  if (!helped_ || !messages_) return true;
+  int flag = 0;
+  MPI_Iprobe(options_.peer, pairs_->tag_back(tags_.first_tag), pairs_->get(), &flag, MPI_STATUS_IGNORE);
+  return false;
+}
+
+/// The receiver's hello says where its memory is; the sender finds out whether it can map it, and says what it uses.
+bool Channel::meet() {
+  // In this order: what was said first is heard where what was said last is.
+  if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
+  if (!other_) other_ = pairs_->hear(options_.peer, mine_);
+  if (other_) check_sizes(*other_);
+  if (reply_ && reply_->what == Reply::closed) throw_gone();
+  if (!other_) return false;
+  if (other_->process.machine != 0 && other_->process.machine == mine_.process.machine)
+    other_process_.watch(other_->process.process);
+  if (options_.is_sender) {
+    meet_as_sender(*other_);
+    return true;
+  }
+  if (!reply_) return false;
+  if (reply_->what == Reply::memory) {
+    use_memory(mapping_);
+    return true;
+  }
+  if (reason_.empty() && other_->process.machine != mine_.process.machine)
+    reason_ = rank_text(options_.peer) + " is on another node";
+  if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
+  mapping_.reset();
+  check_message_size();
+  if (reply_->what == Reply::no_tags) PairComm::throw_no_tags(options_.peer, rank());
+  use_messages(*reply_);
+  return true;
+}
+
+void Channel::check_sizes(const Hello& other) const {
+  require(other.bytes == options_.bytes && other.parts == options_.segments, ErrorKind::count, [&] {
+    return "the two ends of the channel differ: here segments is " + std::to_string(options_.segments) +
+           " and bytes is " + std::to_string(options_.bytes) + ", on " + rank_text(options_.peer) + " segments is " +
+           std::to_string(other.parts) + " and bytes is " + std::to_string(other.bytes);
+  });
+}
+
+void Channel::meet_as_sender(const Hello& other) {
+  if (!mine_.shares) {
+    if (reason_.empty()) reason_ = "there is no memory to share";
+  } else if (other.process.machine != mine_.process.machine) {
+    reason_ = rank_text(options_.peer) + " is on another node";
+  } else if (!other.shares) {
+    reason_ = rank_text(options_.peer) + " shares no memory";
+  } else {
+    try {
+      use_memory(ChannelMemoryPool::find(other.where));
+      return pairs_->answer(options_.peer, mine_, {.what = Reply::memory});
+    } catch (const std::exception& error) {
+      reason_ = error.what();
+    }
+  }
+  if (options_.bytes > INT_MAX) pairs_->answer(options_.peer, mine_, {.what = Reply::no_tags});
+  check_message_size();
+  const int first = pairs_->take_tags(options_.peer, mine_, options_.segments);
+  const Answer tags{Reply::messages, first, static_cast<std::int32_t>(options_.segments)};
+  pairs_->answer(options_.peer, mine_, tags);
+  use_messages(tags);
+}
+
+void Channel::use_memory(std::shared_ptr<std::byte> memory) {
+  mapping_ = std::move(memory);
+  memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
+  if (options_.buffer != nullptr) copied_.resize(static_cast<std::size_t>(options_.segments));
+  reason_ = "both ends are on one node";
+}
+
+void Channel::check_message_size() const {
+  require(options_.bytes <= INT_MAX, ErrorKind::unsupported, [&] {
+    return "bytes is " + std::to_string(options_.bytes) +
+           ": between nodes, segments of channels have at most 2147483647 bytes";
+  });
+}
+
+void Channel::use_messages(const Answer& tags) {
+  if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
+  tags_ = tags;
+  messages_ = std::make_shared<ChannelMessages>(
+      ChannelMessages::Way{pairs_->get(), options_.peer, tags.first_tag, pairs_->tag_back(tags.first_tag)},
+      options_.is_sender, options_.bytes, options_.segments, options_.buffer);
+}
+
+bool Channel::has_opened() {
+  const State state = state_.load(std::memory_order_acquire);
+  if (state == State::failed) std::rethrow_exception(failure_);
+  return state == State::open;
+}
+
+void Channel::wait_for_other_end() {
+  progress_until([&] { return has_opened(); });
+}
+
+bool Channel::other_is_closed() {
+  if (memory_) return memory_->is_closed(!options_.is_sender);
+  if (other_closed_.load(std::memory_order_acquire)) return true;
+  const std::optional<Answer> answer = pairs_->hear_answer(options_.peer, mine_);
+  if (!answer || answer->what != Reply::closed) return false;
+  other_closed_.store(true, std::memory_order_release);
+  return true;
+}
+
+/// Whether to look, after so many tests that have found nothing. Words come without MPI, but the other end may wait for
+/// a message of this rank before it writes them.
+bool Channel::looks_for_other_end(unsigned turns) const {
+  if (memory_ && turns % turns_before_messages == 0) advance_mpi(pairs_->get());
+  return memory_ || turns % turns_before_other_end == 0;
+}
+
+/// Whether nothing comes from the other end any more.
+bool Channel::is_gone(unsigned turns) {
+  if (other_is_closed()) return true;
+  if (turns % turns_before_system_call != 0 || !other_process_.has_ended()) return false;
+  other_ended_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void Channel::throw_gone() const {
+  throw Error(ErrorKind::request, rank_text(options_.peer) + (other_ended_.load(std::memory_order_relaxed)
+                                                                  ? " has ended without freeing its end of the channel"
+                                                                  : " has freed its end of the channel"));
+}
+
+void Channel::check(std::int64_t segment, bool of_sender) const {
+  require(options_.is_sender == of_sender, ErrorKind::request,
+          [&] { return std::string("channel is one for ") + (of_sender ? "receiving" : "sending"); });
+  require(segment >= 0 && segment < options_.segments, ErrorKind::argument, [&] {
+    return "segment is " + std::to_string(segment) + "; the channel has " + std::to_string(options_.segments);
+  });
+}
+
+void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
+  check(segment, true);
+  require(bytes >= 0 && bytes <= options_.bytes, ErrorKind::count,
+          [&] { return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes); });
+  require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
+  open();
+  if (memory_ ? memory_->put(segment, data, bytes) : messages_->put(segment, data, bytes)) {
+    if (memory_ && memory_->is_closed(false)) [[unlikely]]
+      throw_gone();
+    return;
+  }
+  if (other_is_closed()) throw_gone();
+  throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " is not free: " + rank_text(options_.peer) +
+                                      " has not released what was put before, or another thread puts into it");
+}
+
+bool Channel::is_free(std::int64_t segment) {
+  check(segment, true);
+  if (!has_opened()) return false;
+  const auto is_free = [&] { return memory_ ? memory_->is_free(segment) : messages_->is_free(segment); };
+  if (is_free()) return true;
+  const unsigned turns = ++fruitless_;
+  if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
+  if (is_free()) return true;  // between the two looks
+  throw_gone();
+}
+
+void Channel::flush() {
+  require(options_.is_sender, ErrorKind::request, "channel is one for receiving");
+  if (state_.load(std::memory_order_acquire) != State::open || memory_) return;
+  for (std::int64_t s = 0; s < options_.segments; ++s) {
+    unsigned turns = 0;
+    progress_until([&] {
+      if (messages_->is_flushed(s)) return true;
+      ++turns;
+      if (turns % turns_before_other_end == 0 && is_gone(turns)) throw_gone();
+      return false;
+    });
+  }
+}
+
+Arrived Channel::arrived(std::int64_t segment) {
+  if (memory_ && options_.buffer != nullptr) {
+    std::byte* const own = options_.buffer + segment * options_.bytes;
+    std::uint64_t& copied = copied_[static_cast<std::size_t>(segment)];
+    if (std::exchange(copied, memory_->number(segment)) != memory_->number(segment) && memory_->bytes(segment) > 0)
+      std::memcpy(own, memory_->data(segment), static_cast<std::size_t>(memory_->bytes(segment)));
+    return {own, memory_->bytes(segment)};
+  }
+  if (memory_) return {memory_->data(segment), memory_->bytes(segment)};
+  return {messages_->data(segment), messages_->bytes(segment)};
+}
+
+std::optional<Arrived> Channel::test(std::int64_t segment) {
+  check(segment, false);
+  if (!has_opened()) return std::nullopt;
+  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
+  if (has_come()) return arrived(segment);
+  const unsigned turns = ++fruitless_;
+  if (!looks_for_other_end(turns) || !is_gone(turns)) return std::nullopt;
+  if (has_come()) return arrived(segment);  // between the two looks
+  throw_gone();
+}
+
+Arrived Channel::wait(std::int64_t segment) {
+  check(segment, false);
+  open();
+  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
+  if (has_come()) return arrived(segment);
+  const WaitingThread waiting;
+  unsigned turns = 0;
+  progress_until([&] {
+    if (has_come()) return true;
+    waiting.give_way(turns);
+    if (++turns % turns_before_other_end != 0) return false;
+    if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
+    if (has_come()) return true;
+    throw_gone();
+  });
+  return arrived(segment);
+}
+
+void Channel::release(std::int64_t segment) {
+  check(segment, false);
+  open();
+  if (memory_ ? memory_->release(segment) : messages_->release(segment)) return;
+  throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " holds nothing that could be released");
+}
+
+std::string Channel::carrier() {
+  open();
+  return memory_ ? "memory" : "messages";
+}
+
+}  // namespace laneway

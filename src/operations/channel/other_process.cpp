@@ -1,0 +1,102 @@
+#include "operations/channel/other_process.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace laneway {
+
+namespace {
+
+/// Processes that number processes in different ways are told apart, and those of nodes that are emulated on one
+/// machine, which have names of their own.
+std::uint64_t running_system() {
+  static const std::uint64_t system = [] {
+    std::string text;
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::getline(file, text);
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0) text += name.data();
+    std::error_code failed;
+    text += std::filesystem::read_symlink("/proc/self/ns/pid", failed).string();
+    return text.empty() || failed ? 0 : static_cast<std::uint64_t>(std::hash<std::string>()(text));
+  }();
+  return system;
+}
+
+/// As launchers tell it; 0 if this one does not.
+std::size_t ranks_of_launcher() {
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const char* const text = std::getenv(name)) return std::strtoul(text, nullptr, 10);
+  return 0;
+}
+
+}  // namespace
+
+OwnProcess own_process() {
+  return {running_system(), getpid(), own_processors()};
+}
+
+void learn_patience_of(const OwnProcess& other, std::size_t ranks) {
+  const OwnProcess own = own_process();
+  if (own.machine == 0 || own.machine != other.machine) return;
+  std::vector<Processors> known = {own.processors};
+  if (other.process != own.process) known.push_back(other.processors);
+  if (const std::size_t told = ranks_of_launcher(); told > 0) ranks = told;
+  if (ranks > 0) learn_patience(ranks, known);
+}
+
+class OtherProcess::Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() { close(descriptor_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
+
+  /// Null where the system has none.
+  [[nodiscard]] static std::shared_ptr<const Descriptor> of([[maybe_unused]] std::int64_t process) {
+#ifdef SYS_pidfd_open
+    static std::mutex mutex;
+    static auto* const known = new std::map<std::int64_t, std::weak_ptr<const Descriptor>>;  // never destroyed
+    const std::lock_guard lock(mutex);
+    std::erase_if(*known, [](const auto& each) { return each.second.expired(); });
+    if (const auto found = known->find(process); found != known->end())
+      // The number is of another process only once this one has ended, which its descriptor says.
+      if (auto shared = found->second.lock()) return shared;
+    const int opened = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0));
+    if (opened < 0) return nullptr;
+    auto made = std::make_shared<const Descriptor>(opened);
+    (*known)[process] = made;
+    return made;
+#else
+    return nullptr;
+#endif
+  }
+
+ private:
+  int descriptor_;
+};
+
+void OtherProcess::watch(std::int64_t process) {
+  if (!descriptor_ && process > 0 && process != getpid()) descriptor_ = Descriptor::of(process);
+}
+
+bool OtherProcess::has_ended() const {
+  if (!descriptor_) return false;
+  pollfd ended{descriptor_->get(), POLLIN, 0};
+  return poll(&ended, 1, 0) > 0;
+}
+
+}  // namespace laneway

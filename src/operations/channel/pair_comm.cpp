@@ -1,0 +1,310 @@
+#include "operations/channel/pair_comm.hpp"
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "communicator/communicator.hpp"
+#include "communicator/deferred_free.hpp"
+#include "communicator/nodes/discovery.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/running.hpp"
+#include "runtime/carriers/messages/advance.hpp"
+#include "runtime/executor/progress.hpp"
+
+namespace laneway {
+
+static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::blocking_tag);
+
+namespace {
+
+AttributeKey pair_key([](void* attribute) {
+  const std::unique_ptr<std::shared_ptr<PairComm>> pairs(static_cast<std::shared_ptr<PairComm>*>(attribute));
+  (*pairs)->forget_user();
+});
+
+std::mutex making;
+
+bool is_sender(EndRole role) {
+  return role == EndRole::partitioned_send || role == EndRole::channel_send;
+}
+
+/// The role at the other end.
+EndRole opposite(EndRole role) {
+  switch (role) {
+    case EndRole::partitioned_send:
+      return EndRole::partitioned_receive;
+    case EndRole::partitioned_receive:
+      return EndRole::partitioned_send;
+    case EndRole::channel_send:
+      return EndRole::channel_receive;
+    case EndRole::channel_receive:
+      return EndRole::channel_send;
+  }
+  return role;
+}
+
+}  // namespace
+
+std::shared_ptr<PairComm> PairComm::of(MPI_Comm comm) {
+  const std::shared_ptr<PairComm> pairs = attached_to(comm);
+  // Threads may meet here; who waits for other ranks waits without the lock, which they need on other communicators.
+  std::call_once(pairs->begun_, [&] { pairs->comm_->begin(comm); });
+  return pairs;
+}
+
+std::shared_ptr<PairComm> PairComm::attached_to(MPI_Comm comm) {
+  (void)Communicator::find(comm);  // checks it
+  const std::lock_guard lock(making);
+  if (void* const found = pair_key.find(comm)) return *static_cast<std::shared_ptr<PairComm>*>(found);
+  auto made = std::make_unique<std::shared_ptr<PairComm>>(make(comm));
+  pair_key.set(comm, made.get());
+  return *made.release();
+}
+
+/// Without an owner it belongs to its communicator, which receives what is left.
+std::shared_ptr<PairComm> PairComm::make(MPI_Comm comm) {
+  return {new PairComm(comm), [](PairComm* last) {
+            const std::shared_ptr<PrivateComm> priv = std::exchange(last->comm_, nullptr);
+            priv->keep_resident(std::unique_ptr<Resident>(last));
+          }};
+}
+
+PairComm::PairComm(MPI_Comm comm)
+    : user_(std::make_shared<UserComm>(comm)),
+      comm_(PrivateComm::make()),
+      private_(*comm_),
+      error_handler_(std::make_shared<const ErrorHandler>(comm, user_)) {
+  private_.set_resident(this);
+}
+
+PairComm::~PairComm() = default;
+
+void PairComm::prepare() {
+  progress_until([&] { return ready(); });
+  free_retired(private_);
+}
+
+void PairComm::check_rank(int peer, const char* name) const {
+  require(peer >= 0 && peer < size(), ErrorKind::rank, [&] {
+    return std::string(name) + " is " + std::to_string(peer) + "; comm has " + std::to_string(size()) + " ranks";
+  });
+}
+
+Hello PairComm::tell(Rank peer, Hello hello) {
+  advance_retired();
+  const std::lock_guard turn(lock_);
+  hello.number = numbers_[Key(peer, hello.role, hello.tag, 0)]++;
+  hello.process = own_process();
+  open_ends_.fetch_add(1, std::memory_order_relaxed);
+  (void)heard_[Key(peer, hello.role, hello.tag, hello.number)];
+  told_.insert(peer);
+  Said& said = said_.emplace_back();
+  said.peer = peer;
+  said.hello = hello;
+  if (ready()) advance();
+  return hello;
+}
+
+void PairComm::say(Rank peer, const Hello& mine, const Answer& answer) {
+  Said& said = said_.emplace_back();
+  said.peer = peer;
+  said.answer = {mine.role, mine.tag, mine.number, answer};
+  said.is_answer = true;
+}
+
+void PairComm::answer(Rank peer, const Hello& mine, const Answer& answer) {
+  const std::lock_guard turn(lock_);
+  say(peer, mine, answer);
+  if (ready()) advance();
+}
+
+/// What has been said is kept until MPI no longer reads it.
+void PairComm::send_all() {
+  for (auto said = said_.begin(); said != said_.end();) {
+    int flag = 0;
+    if (said->request == MPI_REQUEST_NULL) {
+      const void* const data = said->is_answer ? static_cast<const void*>(&said->answer) : &said->hello;
+      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(SentAnswer) : sizeof(Hello)), MPI_BYTE,
+                          said->peer, said->is_answer ? answer_tag : hello_tag, get(), &said->request),
+                "MPI_Isend");
+    }
+    check_mpi(MPI_Test(&said->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    said = flag != 0 ? said_.erase(said) : std::next(said);
+  }
+}
+
+bool PairComm::has_sent_all() {
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn) return false;
+  send_all();
+  return said_.empty();
+}
+
+void PairComm::advance() {
+  send_all();
+  // The constants of MPI 5's ABI are of an enumeration.
+  const auto receive = [&](int tag, auto& into) -> int {
+    MPI_Status status;
+    int flag = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, get(), &flag, &status), "MPI_Iprobe");
+    if (flag == 0) return MPI_PROC_NULL;
+    check_mpi(MPI_Recv(&into, sizeof into, MPI_BYTE, status.MPI_SOURCE, tag, get(), MPI_STATUS_IGNORE), "MPI_Recv");
+    return status.MPI_SOURCE;
+  };
+  Hello hello;
+  for (int from = receive(hello_tag, hello); from != MPI_PROC_NULL; from = receive(hello_tag, hello)) {
+    Heard* const heard = heard_for(Key(from, opposite(hello.role), hello.tag, hello.number));
+    if (heard != nullptr && !heard->is_left) heard->hello = hello;
+  }
+  SentAnswer sent{};
+  for (int from = receive(answer_tag, sent); from != MPI_PROC_NULL; from = receive(answer_tag, sent))
+    on_answer(Key(from, opposite(sent.role), sent.tag, sent.number), sent.answer);
+  for (const Key& key : left_) {
+    const Heard& left = heard_.at(key);
+    drain(std::get<0>(key), left.first_tag, left.tags);
+  }
+  send_all();
+}
+
+/// Null for an end that has been freed, and owes nothing.
+PairComm::Heard* PairComm::heard_for(const Key& key) {
+  const auto found = heard_.find(key);
+  if (found != heard_.end()) return &found->second;
+  const auto& [peer, role, tag, number] = key;
+  const auto made = numbers_.find(Key(peer, role, tag, 0));
+  if (made != numbers_.end() && number < made->second) return nullptr;
+  return &heard_[key];
+}
+
+/// An end that has taken what is said need not remember it for when it is freed.
+void PairComm::on_answer(const Key& key, const Answer& answer) {
+  Heard* const heard = heard_for(key);
+  if (heard == nullptr) return;
+  if (answer.what == Reply::messages) {
+    heard->first_tag = answer.first_tag;
+    heard->tags = answer.tags;
+  }
+  if (answer.what == Reply::closed) heard->other_has_closed = true;
+  if (!heard->is_left) return heard->answers.push_back(answer);
+  if (answer.what == Reply::messages) left_.insert(key);
+  if (!finish_if_over(key, *heard, answer.what)) return;
+  left_.erase(key);
+  heard_.erase(key);
+}
+
+/// Of a freed end: whether the other will send it nothing more, and has sent it nothing that it would not get.
+bool PairComm::finish_if_over(const Key& key, Heard& left, Reply said) {
+  const auto& [peer, role, tag, number] = key;
+  const bool sends = is_sender(role);
+  if (sends ? said != Reply::done : !left.other_has_closed) return false;
+  left.kept.reset();
+  if (left.first_tag < 0) return true;
+  drain(peer, sends ? tag_back(left.first_tag) : left.first_tag, left.tags);
+  if (sends) {
+    give_back(peer, left.first_tag, left.tags);
+  } else {
+    Hello mine;
+    mine.role = role;
+    mine.tag = tag;
+    mine.number = number;
+    say(peer, mine, {.what = Reply::done});
+  }
+  return true;
+}
+
+/// Receives what has come with these tags, for nobody.
+void PairComm::drain(Rank peer, int first, int count) {
+  for (int tag = first; tag < first + count; ++tag)
+    while (private_.drop_message(peer, tag)) {
+    }
+}
+
+void PairComm::close(Rank peer, const Hello& mine, std::shared_ptr<void> kept) {
+  const std::lock_guard turn(lock_);
+  if (ready()) advance();
+  const Key key(peer, mine.role, mine.tag, mine.number);
+  open_ends_.fetch_sub(1, std::memory_order_relaxed);
+  Heard& left = heard_[key];
+  left.kept = std::move(kept);
+  const bool sends = is_sender(mine.role);
+  const bool is_over = sends ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
+  if (sends || !is_over) say(peer, mine, {.what = Reply::closed});
+  if (is_over) {
+    heard_.erase(key);
+  } else {
+    if (!sends && left.first_tag >= 0 && !left.kept) left_.insert(key);
+    left.hello.reset();
+    left.answers.clear();
+    left.is_left = true;
+  }
+  if (ready()) advance();
+}
+
+std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn || !ready()) return std::nullopt;
+  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (!heard.hello) advance();
+  if (!heard.hello) return std::nullopt;
+  learn_patience_of(heard.hello->process, world_node_size());
+  return std::exchange(heard.hello, std::nullopt);
+}
+
+std::optional<Answer> PairComm::hear_answer(Rank peer, const Hello& mine) {
+  const std::unique_lock turn(lock_, std::try_to_lock);
+  if (!turn || !ready()) return std::nullopt;
+  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (heard.answers.empty()) advance();
+  if (heard.answers.empty()) return std::nullopt;
+  const Answer first = heard.answers.front();
+  heard.answers.pop_front();
+  return first;
+}
+
+int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
+  {
+    const std::lock_guard turn(lock_);
+    const auto [place, is_new] = free_tags_.try_emplace(peer);
+    std::map<int, int>& free = place->second;
+    if (is_new) free[first_free_tag] = last_tag();
+    for (auto range = free.begin(); range != free.end(); ++range) {
+      const auto [begin, end] = *range;
+      if (end - begin < count) continue;
+      free.erase(range);
+      Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
+      heard.first_tag = begin;
+      heard.tags = static_cast<std::int32_t>(count);
+      if (const int rest = begin + static_cast<int>(count); rest < end) free[rest] = end;
+      return begin;
+    }
+  }
+  answer(peer, mine, {.what = Reply::no_tags});
+  throw_no_tags(rank(), peer);
+}
+
+void PairComm::give_back(Rank peer, int first, int count) {
+  if (count == 0) return;
+  std::map<int, int>& free = free_tags_.at(peer);
+  auto range = free.emplace(first, first + count).first;
+  if (const auto after = std::next(range); after != free.end() && after->first == range->second) {
+    range->second = after->second;
+    free.erase(after);
+  }
+  if (range == free.begin()) return;
+  if (const auto before = std::prev(range); before->second == range->first) {
+    before->second = range->second;
+    free.erase(range);
+  }
+}
+
+void PairComm::throw_no_tags(Rank from, Rank to) {
+  throw Error(ErrorKind::unsupported, "no more tags for messages from rank " + std::to_string(from) + " to rank " +
+                                          std::to_string(to) +
+                                          ": those of this communicator are in use by other channels and partitioned "
+                                          "messages between the two");
+}
+
+}  // namespace laneway

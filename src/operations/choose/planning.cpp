@@ -1,0 +1,179 @@
+#include "operations/choose/planning.hpp"
+
+#include <utility>
+
+#include "algorithms/lowering/pack.hpp"
+#include "algorithms/planner/planner.hpp"
+#include "communicator/control/agreement.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "communicator/control/talking.hpp"
+#include "operations/choose/costs.hpp"
+#include "operations/choose/paths.hpp"
+#include "operations/choose/way_back.hpp"
+#include "runtime/carriers/carry.hpp"
+
+namespace laneway {
+
+Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+  const bool by_fabric = is_between_devices(path) && agreed.hints.inner.empty() &&
+                         knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
+  return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
+}
+
+/// A plan in the making, with what it is made from.
+class Planning {
+ public:
+  Planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const Candidate& candidate)
+      : hints_(agreed.hints),
+        regions_(agreed.regions),
+        candidate_(candidate),
+        settings_(settings_of(communicator, agreed)),
+        unit_bytes_(unit_bytes(agreed)),
+        strategies_(candidate.strategy, settings_),
+        inner_(inner_levels()),
+        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_,
+               agreed.reduction && !agreed.reduction->by_rank),
+        planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
+                 inner_),
+        round_(planner_.begin(communicator.peer_regions(hints_))) {}
+
+  /// The planner, if its first round can go with the agreement; else null.
+  [[nodiscard]] Planner* first_chooses() { return planner_.lets_first_choose() ? &planner_ : nullptr; }
+  [[nodiscard]] std::vector<Letter> take_letters() { return std::exchange(round_.letters, {}); }
+  void go_on_with(Round round) { round_ = std::move(round); }
+
+  /// Whether what has been begun is this, and nobody has finished it yet.
+  [[nodiscard]] bool is_open_for(const Candidate& candidate) const { return !finished_ && candidate == candidate_; }
+
+  [[nodiscard]] Planned finish(Communicator& communicator, const PrivateComm& comm) {
+    carry_out_rounds(communicator, comm);
+    Reasons reasons = costs_.reasons(planner_.selection());
+    reasons.one_region = regions_.front().members.size() == static_cast<std::size_t>(comm.size());
+    return {std::make_shared<const Plan>(planner_.take_plan()), nullptr, std::move(reasons)};
+  }
+
+  [[nodiscard]] PlannedRoute finish_route(Communicator& communicator, const PrivateComm& comm, std::int64_t unit) {
+    carry_out_rounds(communicator, comm);
+    const StrategyRow& chosen = *candidate_.strategy.rows()[planner_.selection().chosen];
+    if (!chosen.traits.relays) return {};
+    return {std::make_shared<const Route>(planner_.itinerary(), unit), chosen.name, planner_.take_plan().staging_bytes};
+  }
+
+ private:
+  void carry_out_rounds(Communicator& communicator, const PrivateComm& comm) {
+    finished_ = true;
+    carry_out(planner_, std::move(round_), communicator, comm, hints_);
+  }
+
+  static StrategySettings settings_of(Communicator& communicator, const Agreed& agreed) {
+    StrategySettings settings = agreed.hints.settings;
+    settings.message_cap = in_units(settings.message_cap, unit_bytes(agreed));
+    settings.fabric = agreed.reduction ? nullptr : fabric_of(communicator, agreed.hints);
+    return settings;
+  }
+
+  std::vector<InnerLevel> inner_levels() {
+    std::vector<InnerLevel> inner;
+    for (std::size_t i = 0; i < hints_.inner.size(); ++i) {
+      const StrategyChoice& choice = hints_.inner[i].choice;
+      inner_strategies_.emplace_back(choice, settings_);
+      inner.push_back({regions_[i + 1], inner_strategies_.back().get(), choice.deduplicate});
+    }
+    return inner;
+  }
+
+  PlanOptions options(Communicator& communicator, const BufferMemory& where) const {
+    PlanOptions options = costs_.options();
+    options.packs = false;
+    LoweringOptions& lowering = options.lowering;
+    for (std::int64_t* bytes :
+         {&lowering.direct_message_bytes, &lowering.relay_message_bytes, &lowering.network_message_bytes})
+      *bytes = in_units(*bytes, unit_bytes_);
+    const MemoryInfo* const device = device_memory(where);
+    options.network_distance = communicator.network_distance(hints_, device ? *device : MemoryInfo{});
+    return options;
+  }
+
+  const Hints hints_;
+  const std::vector<Region> regions_;
+  const Candidate candidate_;
+  const StrategySettings settings_;
+  const std::int64_t unit_bytes_;
+  const OwnedStrategies strategies_;
+  std::vector<OwnedStrategies> inner_strategies_;
+  const std::vector<InnerLevel> inner_;
+  const Costs costs_;
+  Planner planner_;
+  Round round_;
+  bool finished_ = false;
+};
+
+std::shared_ptr<Planning> begin_planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+  const auto planning = std::make_shared<Planning>(communicator, comm, agreed,
+                                                   candidate_on(MemoryPath::staged, communicator, comm, agreed));
+  return planning->first_chooses() != nullptr ? planning : nullptr;
+}
+
+FirstRound first_round(Planning& planning) {
+  return {planning.first_chooses(), planning.take_letters()};
+}
+
+void go_on(Planning& planning, Round round) {
+  planning.go_on_with(std::move(round));
+}
+
+Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
+                  const Candidate& candidate) {
+  if (agreed.reduction && agreed.reduction->back)
+    return {agreed.reduction->back->plan, nullptr, agreed.reduction->back->reasons};
+  return agreed.begun && agreed.begun->is_open_for(candidate)
+             ? agreed.begun->finish(communicator, comm)
+             : Planning(communicator, comm, agreed, candidate).finish(communicator, comm);
+}
+
+PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, const Hints& hints, RankPattern pattern,
+                        std::int64_t unit) {
+  Agreed agreed;
+  agreed.pattern = std::move(pattern);
+  agreed.hints = hints;
+  agreed.hints.inner.clear();
+  agreed.regions = {communicator.regions(hints).front()};
+  return Planning(communicator, comm, agreed, {hints.strategy}).finish_route(communicator, comm, unit);
+}
+
+namespace {
+
+/// The plan that reduces, out of that of the exchange.
+Plan reducing(const Plan& exchange, const AgreedReduction& reduction) {
+  const Reduction& what = reduction.what;
+  return reduction.by_rank ? combine_arrivals(exchange, what.pattern, what.how)
+                           : transpose(exchange, reduction.turned, what.how);
+}
+
+}  // namespace
+
+void localize(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const NodeUse& use,
+              Planned& planned) {
+  if (agreed.reduction && !agreed.reduction->back)
+    planned.plan = std::make_shared<const Plan>(reducing(*planned.plan, *agreed.reduction));
+  if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
+  const bool puts = agreed.hints.sharing == Sharing::puts;
+  if (puts && agreed.where.on_device().any())
+    planned.reasons.no_puts = "what is sent from a device, or received on one, stays a message";
+  if (use.path != MemoryPath::device_aware) {
+    LocalOptions options = use.local;
+    const OnDevice on_device = agreed.where.on_device();
+    options.send_on_device = on_device.send && use.local.lends == 0;
+    options.receive_on_device = on_device.receive;
+    options.puts = puts;
+    Talking talk(comm);
+    Carried carried =
+        carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, talk);
+    planned.plan = std::move(carried.plan);
+    planned.memory = std::move(carried.memory);
+    if (!carried.no_puts.empty()) planned.reasons.no_puts = std::move(carried.no_puts);
+  }
+  if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
+}
+
+}  // namespace laneway

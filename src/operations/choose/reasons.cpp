@@ -1,0 +1,120 @@
+#include "operations/choose/reasons.hpp"
+
+#include <sstream>
+#include <utility>
+
+#include "base/readable.hpp"
+#include "base/tell.hpp"
+#include "mpi/check.hpp"
+
+namespace laneway {
+
+namespace {
+
+class OwnedInfo {
+ public:
+  OwnedInfo() { check_mpi(MPI_Info_create(&info_), "MPI_Info_create"); }
+  ~OwnedInfo() {
+    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+  }
+  OwnedInfo(const OwnedInfo&) = delete;
+  OwnedInfo& operator=(const OwnedInfo&) = delete;
+
+  [[nodiscard]] MPI_Info get() const { return info_; }
+  [[nodiscard]] MPI_Info release() { return std::exchange(info_, MPI_INFO_NULL); }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace
+
+MPI_Info info_of(const Reasons& reasons) {
+  OwnedInfo info;
+  const auto set = [&](const std::string& key, const std::string& value) {
+    check_mpi(MPI_Info_set(info.get(), key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
+  };
+  set("lnw_strategy", reasons.strategy);
+  if (!reasons.selection.predictions.empty()) set("lnw_parameters", reasons.parameters);
+  for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
+    const Prediction& prediction = reasons.selection.predictions[c];
+    std::ostringstream numbers;
+    numbers << prediction.seconds;
+    for (const Bound& bound : bounds) numbers << ' ' << prediction.*bound.seconds;
+    set("lnw_cost_" + reasons.strategies[c], numbers.str());
+  }
+  for (const Reasons::Measured& measured : reasons.measured) {
+    std::ostringstream seconds;
+    seconds << measured.seconds;
+    set("lnw_measured_" + measured.strategy, seconds.str());
+  }
+  if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
+  if (!reasons.rule_reason.empty()) set("lnw_reason", reasons.rule_reason);
+  if (!reasons.rule_seconds.empty()) set("lnw_parameters", reasons.parameters);
+  for (const auto& [rule, predicted] : reasons.rule_seconds) {
+    std::ostringstream seconds;
+    seconds << predicted;
+    set("lnw_cost_" + rule, seconds.str());
+  }
+  if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
+  if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
+  if (!reasons.no_puts.empty()) set("lnw_transport_reason", reasons.no_puts);
+  if (!reasons.path_reason.empty()) {
+    set("lnw_memory_path", std::string(name(reasons.path)));
+    set("lnw_memory_path_reason", reasons.path_reason);
+  }
+  for (const auto& [path, predicted] : reasons.path_seconds) {
+    std::ostringstream seconds;
+    seconds << predicted;
+    set("lnw_path_cost_" + std::string(name(path)), seconds.str());
+  }
+  return info.release();
+}
+
+namespace {
+
+void tell_path(const Reasons& reasons) {
+  if (reasons.path_seconds.empty()) return;
+  std::string text = "memory path " + std::string(name(reasons.path)) + ", " + reasons.path_reason;
+  for (const auto& [path, seconds] : reasons.path_seconds)
+    text += "\n  " + std::string(name(path)) + ": " + readable_seconds(seconds);
+  tell(text);
+}
+
+}  // namespace
+
+void tell_reasons(const Reasons& reasons, Rank rank) {
+  if (rank != 0 || !is_verbose("choose")) return;
+  tell_path(reasons);
+  if (!reasons.no_puts.empty()) tell("transport rma: " + reasons.no_puts);
+  if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
+  if (!reasons.rule_reason.empty()) tell("rule " + reasons.strategy + ": " + reasons.rule_reason);
+  if (reasons.strategies.empty()) return;
+  std::ostringstream text;
+  text << "strategy " << reasons.strategy;
+  if (!reasons.remembered.empty())
+    text << ", remembered in " << reasons.remembered;
+  else if (!reasons.measured.empty())
+    text << ", measured";
+  else if (reasons.selection.predictions.empty())
+    text << (reasons.one_region ? ": all ranks are in one region, so there is nothing to relay"
+                                : ": there is no other to choose from");
+  else
+    text << (reasons.is_trial ? ", to be tried: of those that relay it should be the fastest" : ", chosen")
+         << " with the parameters '" << reasons.parameters << "'";
+  for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
+    const Prediction& prediction = reasons.selection.predictions[c];
+    text << "\n  " << reasons.strategies[c] << ": " << readable_seconds(prediction.seconds);
+    const char* separator = " (";
+    for (const Bound& bound : bounds) {
+      text << separator << bound.name << ' ' << readable_seconds(prediction.*bound.seconds);
+      separator = ", ";
+    }
+    text << ')';
+    for (const Reasons::Measured& measured : reasons.measured)
+      if (measured.strategy == reasons.strategies[c]) text << ", measured " << readable_seconds(measured.seconds);
+  }
+  tell(text.str());
+}
+
+}  // namespace laneway

@@ -1,0 +1,173 @@
+#include "operations/collective/alike.hpp"
+
+#include <limits>
+
+#include "communicator/datatypes/operators.hpp"
+#include "mpi/check.hpp"
+#include "operations/request/packed_call.hpp"
+
+namespace laneway {
+
+namespace {
+
+std::int64_t extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+  return extent;
+}
+
+/// Whether the root alone may give its part in place, which the others do not know.
+bool is_root_in_place(const CollectiveCall& call) {
+  return is_in_place(call) &&
+         (call.kind == DenseKind::gather || call.kind == DenseKind::scatter || call.kind == DenseKind::reduce);
+}
+
+bool has_equal_arguments(DenseKind kind) {
+  switch (kind) {
+    case DenseKind::alltoall:
+    case DenseKind::allgather:
+    case DenseKind::gather:
+    case DenseKind::scatter:
+    case DenseKind::bcast:
+    case DenseKind::reduce:
+    case DenseKind::allreduce:
+    case DenseKind::reduce_scatter_block:
+    case DenseKind::scan:
+    case DenseKind::exscan:
+    case DenseKind::barrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+AlikeCalls::Bytes AlikeCalls::bytes(Rank rank, Rank ranks) const {
+  const bool is_root = rank == root;
+  const std::int64_t block = reduces(kind) ? count * extent_of(element) : count;
+  const std::int64_t all = block * ranks;
+  switch (kind) {
+    case DenseKind::alltoall:
+      return {all, all};
+    case DenseKind::allgather:
+      return {block, all};
+    case DenseKind::gather:
+      return {block, is_root ? all : 0};
+    case DenseKind::scatter:
+      return {is_root ? all : 0, block};
+    case DenseKind::bcast:
+      return {0, block};
+    case DenseKind::reduce:
+      return {block, is_root ? block : 0};
+    case DenseKind::reduce_scatter_block:
+      return {all, in_place ? all : block};
+    case DenseKind::barrier:
+      return {};
+    default:
+      return {block, block};
+  }
+}
+
+CollectiveCall AlikeCalls::call(Buffers buffers) const {
+  CollectiveCall call;
+  call.kind = kind;
+  call.root = root;
+  call.op = op;
+  if (kind == DenseKind::barrier) return call;
+  call.receive.count = count;
+  call.receive.type = reduces(kind) ? element : MPI_BYTE;
+  if (kind != DenseKind::bcast) call.send = call.receive;
+  call.sendbuf = kind == DenseKind::bcast ? nullptr : in_place ? MPI_IN_PLACE : buffers.send;
+  call.recvbuf = buffers.receive;
+  return call;
+}
+
+std::optional<AlikeCalls> alike_to(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks) {
+  if (!has_equal_arguments(call.kind)) return std::nullopt;
+  AlikeCalls alike;
+  alike.kind = call.kind;
+  alike.root = has_root(call.kind) ? call.root : 0;
+  alike.in_place = is_in_place(call) && !is_root_in_place(call);
+  alike.count = checked.bytes;
+  if (reduces(call.kind)) {
+    if (!is_predefined_operator(call.op) || !is_predefined(call.receive.type)) return std::nullopt;
+    alike.op = call.op;
+    alike.element = call.receive.type;
+    alike.count = call.receive.count;
+  }
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (alike.count < 0 || alike.count > most / ranks) return std::nullopt;
+  return alike;
+}
+
+namespace {
+
+/// The elements of one side, of all blocks.
+struct Whole {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::int64_t count = 0;  ///< 0: this rank's arguments for that side mean nothing
+};
+
+Whole sent(const CollectiveCall& call, Rank rank, Rank ranks) {
+  if (reduces(call.kind) || !uses_send(call, !has_root(call.kind) || call.root == rank)) return {};
+  const bool to_each = call.kind == DenseKind::alltoall || call.kind == DenseKind::scatter;
+  return {call.send.type, call.send.count * (to_each ? ranks : 1)};
+}
+
+Whole received(const CollectiveCall& call, Rank rank, Rank ranks) {
+  if (reduces(call.kind) || !uses_receive(call, !has_root(call.kind) || call.root == rank)) return {};
+  const bool is_one = call.kind == DenseKind::scatter || call.kind == DenseKind::bcast;
+  return {call.receive.type, call.receive.count * (is_one ? 1 : ranks)};
+}
+
+bool lies_together(const Whole& whole) {
+  if (whole.count == 0) return true;
+  const std::optional<Range> range = type_map(whole.type)->contiguous(whole.count, 0);
+  return range && (range->offset == 0 || range->bytes == 0);
+}
+
+}  // namespace
+
+bool AlikeBuffers::needs_copies(const AlikeCalls&, const CollectiveCall& call, Rank rank, Rank ranks) {
+  return is_root_in_place(call) || !lies_together(sent(call, rank, ranks)) ||
+         !lies_together(received(call, rank, ranks));
+}
+
+AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, Rank rank, Rank ranks) {
+  const void* const from = call.sendbuf;
+  void* const to = call.recvbuf;
+  buffers_ = {from == MPI_IN_PLACE ? to : from, to == MPI_IN_PLACE ? nullptr : to};
+  const AlikeCalls::Bytes bytes = alike.bytes(rank, ranks);
+  const Whole out = sent(call, rank, ranks);
+  const Whole in = received(call, rank, ranks);
+  if (!lies_together(out)) {
+    pack_bytes(send_, from, type_map(out.type)->elements(out.count, 0));
+    buffers_.send = send_.data();
+  } else if (from == MPI_IN_PLACE && call.kind == DenseKind::reduce) {
+    pack_bytes(send_, to, {{0, bytes.send}});
+    buffers_.send = send_.data();
+  } else if (from == MPI_IN_PLACE && call.kind == DenseKind::gather) {
+    const std::shared_ptr<const TypeMap> map = type_map(call.receive.type);
+    pack_bytes(send_, to, map->elements(call.receive.count, rank * call.receive.count * map->extent));
+    buffers_.send = send_.data();
+  }
+  if (to == MPI_IN_PLACE) {
+    receive_.resize(static_cast<std::size_t>(bytes.receive));
+    buffers_.receive = receive_.data();
+  } else if (!lies_together(in)) {
+    places_ = type_map(in.type)->elements(in.count, 0);
+    wanted_ = to;
+    pack_bytes(receive_, to, places_);  // a part of it may be given in place
+    buffers_.receive = receive_.data();
+    if (alike.in_place) buffers_.send = buffers_.receive;
+  }
+}
+
+void AlikeBuffers::finish() {
+  if (places_.empty()) return;
+  unpack_bytes(wanted_, receive_, places_);
+}
+
+}  // namespace laneway

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "communicator/arguments/collective.hpp"
+#include "operations/request/request.hpp"
+
+namespace laneway {
+
+/// Runs a dense operation. Returns MPI's code where it is MPI's own, whose error handler has been called then.
+int run_dense(MPI_Comm comm, const CollectiveCall& call);
+
+/// By which rule, or MPI's own operation, run_dense runs such a call, and why. Collective in a communicator's first
+/// one.
+[[nodiscard]] Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call);
+
+/// Starts one, without blocking. Local.
+[[nodiscard]] std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call);
+
+/// Makes one that can be started again and again. Collective: if the arguments of any rank are bad, all ranks throw.
+[[nodiscard]] std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const CollectiveCall& call);
+
+}  // namespace laneway

@@ -1,0 +1,395 @@
+#include "operations/collective/execution/shared_device.hpp"
+
+#include <array>
+#include <bit>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/simulated.hpp"
+#include "communicator/background.hpp"
+#include "communicator/control/agreement.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "communicator/datatypes/operators.hpp"
+#include "mpi/check.hpp"
+#include "operations/collective/collective.hpp"
+#include "operations/collective/execution/shared_device_exchange.hpp"
+#include "operations/request/work.hpp"
+#include "runtime/executor/progress.hpp"
+
+namespace laneway {
+
+namespace {
+
+const char* text_of(SharingRefusal refusal) {
+  switch (refusal) {
+    case SharingRefusal::none:
+      return "the ranks of each node share a device, in whose memory each combines its part";
+    case SharingRefusal::in_host_memory:
+      return "some buffer is not in memory of a device";
+    case SharingRefusal::no_kernels:
+      return "the plugin of some device has no kernels that combine";
+    case SharingRefusal::no_ipc:
+      return "some device cannot share its memory with other processes";
+    case SharingRefusal::several_devices:
+      return "ranks of a node have their buffers on different devices";
+    case SharingRefusal::other_device:
+      return "buffers are on another device than those of earlier calls";
+    case SharingRefusal::no_node_memory:
+      return "the ranks of some node share no memory";
+    case SharingRefusal::not_opened:
+      return "memory of some device could not be allocated, or not be opened by other ranks of its node";
+    case SharingRefusal::has_failed:
+      return "some device has failed in an earlier call";
+  }
+  return "";
+}
+
+/// What all ranks know of a call. The size is that of vectors of half as many to as many bytes.
+using CallClass = std::tuple<MPI_Op, MPI_Datatype, int, bool>;
+
+std::int64_t element_bytes(const CollectiveCall& call) {
+  int bytes = 0;
+  check_mpi(MPI_Type_size(call.receive.type, &bytes), "MPI_Type_size");
+  return bytes;
+}
+
+CallClass class_of_call(const CollectiveCall& call) {
+  const std::int64_t bytes = call.receive.count * element_bytes(call);
+  return {call.op, call.receive.type, std::bit_width(static_cast<std::uint64_t>(bytes - 1)), is_in_place(call)};
+}
+
+/// Of an allreduce, as far as all ranks can tell.
+bool has_class(const DenseKnowledge& known, const CollectiveCall& call) {
+  return !simulated && known.have_devices && known.layout.largest() > 1 && call.kind == DenseKind::allreduce &&
+         call.fault == nullptr && call.receive.count > 0 && call.op != MPI_OP_NULL &&
+         call.receive.type != MPI_DATATYPE_NULL && is_predefined_operator(call.op) && is_predefined(call.receive.type);
+}
+
+/// Why no call of a class runs there, which all ranks know without asking; null: it may.
+const char* refusal_of_class(const DenseKnowledge& known, const CollectiveCall& call, const Looked& looked) {
+  const Hints& hints = known.hints;
+  const CollectiveHint hint = read_collective(hints.collective, call.kind);
+  if (hint.is_mpi || hint.rule != nullptr) return "lnw_collective names another way";
+  if (hints.path == MemoryPath::staged || hints.path == MemoryPath::device_aware)
+    return "lnw_memory_path names another way";
+  if (hints.sharing == Sharing::none) return "lnw_transport has the MPI library carry everything";
+  if (looked.reduction->combiner == nullptr) return looked.reduction->why;
+  if (!looked.reduction->combiner->on_device()) return "no kernel combines this datatype by this operator";
+  if (hints.order == ReductionOrder::canonical && known.layout.regions() > 1 &&
+      depends_on_order(call.op, call.receive.type))
+    return "there are several nodes, and lnw_order=canonical";
+  // As of messages in a node, of which smaller ones are not worth the handling of others' memory.
+  if (hints.path == MemoryPath::automatic && looked.checked.bytes <= hints.local.mailbox_bytes)
+    return "the vector is not larger than lnw_local_message";
+  return nullptr;
+}
+
+/// Between ranks of equal number on their nodes, as a blocking call.
+class BlockingLane final : public LaneAllreduce {
+ public:
+  BlockingLane(MPI_Comm comm, const CollectiveCall& call) : comm_(comm), call_(on_lane(call)) {}
+
+  void start(std::byte* part, std::int64_t numbers) override {
+    call_.recvbuf = part;
+    call_.send.count = call_.receive.count = numbers;
+    check_mpi(run_dense(comm_, call_), "MPI_Allreduce");
+  }
+  [[nodiscard]] bool test() override { return true; }
+
+  /// The call that combines a part.
+  [[nodiscard]] static CollectiveCall on_lane(const CollectiveCall& call) {
+    CollectiveCall made;
+    made.kind = DenseKind::allreduce;
+    made.op = call.op;
+    made.sendbuf = MPI_IN_PLACE;
+    made.send.type = made.receive.type = call.receive.type;
+    return made;
+  }
+
+ private:
+  MPI_Comm comm_;
+  CollectiveCall call_;
+};
+
+/// The same again and again: parts of the pieces of one vector.
+class PersistentLane final : public LaneAllreduce {
+ public:
+  /// Collective over the lane. `part`: where all parts lie.
+  PersistentLane(std::shared_ptr<PrivateComm> comm, MPI_Info info, const CollectiveCall& call, std::byte* part,
+                 const SharedDeviceExchange::LaneCounts& counts)
+      : comm_(std::move(comm)) {
+    for (const std::int64_t numbers : {counts.most, counts.last}) {
+      if (numbers == 0 || find(numbers) != nullptr) continue;
+      CollectiveCall on_lane = BlockingLane::on_lane(call);
+      on_lane.recvbuf = part;
+      on_lane.send.count = on_lane.receive.count = numbers;
+      made_.push_back({numbers, make_dense(comm_->get(), info, on_lane)});
+    }
+  }
+
+  void start(std::byte*, std::int64_t numbers) override {
+    active_ = find(numbers);
+    if (!active_->start()) throw Error(ErrorKind::request, std::string("request ") + text_of(active_->state()));
+  }
+  [[nodiscard]] bool test() override { return active_->test(); }
+
+ private:
+  struct Made {
+    std::int64_t numbers;
+    std::unique_ptr<Request> request;
+  };
+  [[nodiscard]] Request* find(std::int64_t numbers) const {
+    for (const Made& made : made_)
+      if (made.numbers == numbers) return made.request.get();
+    return nullptr;
+  }
+
+  std::shared_ptr<PrivateComm> comm_;
+  std::vector<Made> made_;
+  Request* active_ = nullptr;
+};
+
+/// Kept with a communicator. All ranks make calls in the same order, and so have the same entries.
+struct SharedDeviceCalls final : Attachment {
+  void on(Change) override {
+    classes.clear();
+    exchange = nullptr;
+    lanes.clear();
+  }
+
+  struct Decision {
+    const char* refusal = nullptr;  ///< null: calls run on the shared device
+    DeviceOperation operation;
+  };
+  std::map<CallClass, Decision> classes;
+  std::unique_ptr<SharedDeviceExchange> exchange;  // of blocking calls
+  /// Null of ranks that are in none.
+  std::map<std::shared_ptr<const DenseKnowledge>, std::shared_ptr<PrivateComm>> lanes;
+};
+
+/// That of this rank, or null. Collective.
+std::shared_ptr<PrivateComm> find_lane(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
+                                       PrivateComm& comm, int number) {
+  auto& lanes = communicator.attachment<SharedDeviceCalls>().lanes;
+  if (const auto found = lanes.find(known); found != lanes.end()) return found->second;
+  const int tag = comm.take_tags();
+  std::shared_ptr<PrivateComm>& lane = lanes[known];
+  if (number < 0) return lane;
+  comm.is_in_part();
+  const Layout& layout = known->layout;
+  std::vector<Rank> members;
+  for (Rank region = 0; region < layout.regions(); ++region) members.push_back(layout.member(region, number));
+  std::ranges::sort(members);
+  lane = PrivateComm::make();
+  lane->create_among(comm, members, tag, nullptr);
+  Communicator::of(lane->get()).hints = communicator.hints;
+  return lane;
+}
+
+/// What this rank finds of its own buffers; `exchange`: null if there is none yet.
+SharingRefusal look_at_buffers(const CollectiveCall& call, const SharedDeviceExchange* exchange, Device& device) {
+  const Buffers buffers = buffers_of(call);
+  const MemoryInfo sent = memory_at(buffers.send);
+  const MemoryInfo received = memory_at(buffers.receive);
+  if (sent.kind != MemoryKind::device || received.kind != MemoryKind::device) return SharingRefusal::in_host_memory;
+  device = Device(received);
+  if (Device(sent) != device) return SharingRefusal::several_devices;
+  if (!can_combine(device)) return SharingRefusal::no_kernels;
+  if (!device.has(LNW_DEVICE_HAS_IPC_MEMORY)) return SharingRefusal::no_ipc;
+  return exchange != nullptr && exchange->device() != device ? SharingRefusal::other_device : SharingRefusal::none;
+}
+
+SharingRefusal last_of_all(SharingRefusal mine, const PrivateComm& comm) {
+  const auto own = static_cast<std::int32_t>(mine);
+  std::int32_t all = 0;
+  reduce_progressing(&own, &all, 1, MPI_INT32_T, MPI_MAX, comm);
+  return static_cast<SharingRefusal>(all);
+}
+
+/// An exchange for vectors of so many bytes, and this rank's lane; or why there is none, the same on all ranks.
+struct Shared {
+  SharingRefusal refusal = SharingRefusal::none;
+  std::unique_ptr<SharedDeviceExchange> exchange;
+  std::shared_ptr<PrivateComm> lane;
+};
+/// Collective.
+Shared make_shared_exchange(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
+                            PrivateComm& comm, const Device& device, std::int64_t bytes) {
+  Shared made;
+  made.exchange = std::make_unique<SharedDeviceExchange>(comm, *known, device);
+  made.refusal =
+      last_of_all(made.exchange->shares_memory() ? SharingRefusal::none : SharingRefusal::no_node_memory, comm);
+  if (made.refusal != SharingRefusal::none) return made;
+  made.lane = find_lane(communicator, known, comm, made.exchange->lane());
+  made.refusal = made.exchange->make_slots(bytes);
+  return made;
+}
+
+/// Of the first call of a class. Collective, and the same on all ranks.
+SharingRefusal decide_together(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
+                               PrivateComm& comm, const CollectiveCall& call, std::int64_t bytes) {
+  std::unique_ptr<SharedDeviceExchange>& exchange = communicator.attachment<SharedDeviceCalls>().exchange;
+  if (exchange && exchange->has_failed()) return SharingRefusal::has_failed;
+  Device device;
+  const SharingRefusal found = last_of_all(look_at_buffers(call, exchange.get(), device), comm);
+  if (found != SharingRefusal::none) return found;
+  if (exchange) return exchange->lacks_slots(bytes) ? exchange->make_slots(bytes) : SharingRefusal::none;
+  Shared made = make_shared_exchange(communicator, known, comm, device, bytes);
+  if (made.refusal == SharingRefusal::none) exchange = std::move(made.exchange);
+  return made.refusal;
+}
+
+Reasons reasons_of(const char* refusal) {
+  Reasons reasons;
+  reasons.strategy = "shared_device";
+  reasons.rule_reason = refusal == nullptr ? text_of(SharingRefusal::none) : std::string("not used: ") + refusal;
+  return reasons;
+}
+
+/// The first call of a class.
+SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
+                                         const CollectiveCall& call) {
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  SharedDeviceCalls::Decision decision;
+  together(*comm, [&] {
+    const Looked looked = look_at(call, comm->rank(), comm->size(), known->hints.order == ReductionOrder::canonical);
+    decision.refusal = refusal_of_class(*known, call, looked);
+    if (decision.refusal != nullptr) return;
+    decision.operation = *looked.reduction->combiner->on_device();
+    const SharingRefusal found = decide_together(communicator, known, *comm, call, looked.checked.bytes);
+    if (found != SharingRefusal::none) decision.refusal = text_of(found);
+  });
+  // Programs without buffers on devices need not hear of them.
+  if (decision.refusal == nullptr || !memory_at(buffers_of(call).receive).host_may_touch())
+    tell_reasons(reasons_of(decision.refusal), comm->rank());
+  return decision;
+}
+
+struct Vectors {
+  const std::byte* from;
+  std::byte* to;
+};
+Vectors vectors_of(const CollectiveCall& call) {
+  auto* const to = static_cast<std::byte*>(call.recvbuf);
+  return {is_in_place(call) ? to : static_cast<const std::byte*>(call.sendbuf), to};
+}
+
+/// A persistent one. Local after it has been made.
+class SharedDeviceWork final : public Work, public Progressive {
+ public:
+  SharedDeviceWork(std::shared_ptr<PrivateComm> comm, std::unique_ptr<SharedDeviceExchange> exchange,
+                   std::unique_ptr<LaneAllreduce> lane, const CollectiveCall& call, const DeviceOperation& operation,
+                   Progress progress)
+      : comm_(std::move(comm)),
+        lane_(std::move(lane)),
+        exchange_(std::move(exchange)),
+        vectors_(vectors_of(call)),
+        numbers_(call.receive.count),
+        operation_(operation) {
+    plan_.rank = comm_->rank();
+    exchange_->prepare(operation, numbers_);
+    activity_.list(*this, progress);
+  }
+
+  [[nodiscard]] bool active() const override { return activity_.active(); }
+  [[nodiscard]] bool start() override {
+    if (state() != WorkState::inactive) return false;
+    exchange_->start(vectors_.from, vectors_.to, numbers_, operation_, lane_.get());
+    activity_.begin();
+    return true;
+  }
+  [[nodiscard]] WorkState state() const override {
+    return exchange_->has_failed() && !active() ? WorkState::failed : Work::state();
+  }
+  [[nodiscard]] bool test() override { return activity_.test(nullptr); }
+  [[nodiscard]] bool done() override { return activity_.done(nullptr); }
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
+
+  bool progress() override { return exchange_->progress(); }
+
+ private:
+  std::shared_ptr<PrivateComm> comm_;
+  std::unique_ptr<LaneAllreduce> lane_;  // or null
+  std::unique_ptr<SharedDeviceExchange> exchange_;
+  Vectors vectors_;
+  std::int64_t numbers_;
+  DeviceOperation operation_;
+  Plan plan_;  // none of its steps is a plan's
+  Activity activity_;
+};
+
+}  // namespace
+
+bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
+                          const CollectiveCall& call) {
+  if (!has_class(*known, call)) return false;
+  SharedDeviceCalls& calls = communicator.attachment<SharedDeviceCalls>();
+  const CallClass of_call = class_of_call(call);
+  auto found = calls.classes.find(of_call);
+  if (found == calls.classes.end())
+    found = calls.classes.emplace(of_call, decide_class(communicator, known, call)).first;
+  SharedDeviceCalls::Decision& decision = found->second;
+  if (decision.refusal != nullptr) return false;
+  SharedDeviceExchange& exchange = *calls.exchange;
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  (void)check_collective(call, comm->rank(), comm->size());
+  const std::int64_t bytes = call.receive.count * element_bytes(call);
+  SharingRefusal refusal = exchange.has_failed() ? SharingRefusal::has_failed : SharingRefusal::none;
+  if (refusal == SharingRefusal::none && exchange.lacks_slots(bytes))
+    refusal = together(*comm, [&] { return exchange.make_slots(bytes); });
+  if (refusal != SharingRefusal::none) {
+    decision.refusal = text_of(refusal);
+    return false;
+  }
+  const std::shared_ptr<PrivateComm>& lane = calls.lanes.at(known);
+  BlockingLane on_lane(lane ? lane->get() : MPI_COMM_NULL, call);
+  const Vectors vectors = vectors_of(call);
+  exchange.start(vectors.from, vectors.to, call.receive.count, decision.operation, &on_lane);
+  progress_until([&] { return exchange.progress(); });
+  return true;
+}
+
+std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, const DenseKnowledge& known,
+                                                const CollectiveCall& call) {
+  if (!has_class(known, call)) return std::nullopt;
+  const SharedDeviceCalls& calls = communicator.attachment<SharedDeviceCalls>();
+  const auto found = calls.classes.find(class_of_call(call));
+  if (found == calls.classes.end() || found->second.refusal != nullptr) return std::nullopt;
+  return reasons_of(nullptr);
+}
+
+std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
+                                               const std::shared_ptr<const DenseKnowledge>& known, PrivateComm& comm,
+                                               const CollectiveCall& call, const Looked& looked, MPI_Info info) {
+  if (!has_class(*known, call) || refusal_of_class(*known, call, looked) != nullptr) return nullptr;
+  const ProgressHint progress = known->hints.progress;
+  // Ranks combine what others need, and wait for each other.
+  if (progress == ProgressHint::strict || !may_relay(progress, known->have_helpers)) return nullptr;
+  Device device;
+  if (last_of_all(look_at_buffers(call, nullptr, device), comm) != SharingRefusal::none) return nullptr;
+  Shared made = make_shared_exchange(communicator, known, comm, device, looked.checked.bytes);
+  if (made.refusal != SharingRefusal::none) return nullptr;
+  const DeviceOperation operation = *looked.reduction->combiner->on_device();
+  std::unique_ptr<LaneAllreduce> lane;
+  if (made.lane) {
+    comm.is_in_part();
+    lane = std::make_unique<PersistentLane>(made.lane, info, call, made.exchange->part(),
+                                            made.exchange->lane_counts(operation, call.receive.count));
+  }
+  const Helper helper = find_helper(progress);
+  employ(helper);
+  Reasons reasons = reasons_of(nullptr);
+  reasons.progress_by = name(helper);
+  tell_reasons(reasons, comm.rank());
+  const std::shared_ptr<PrivateComm> shared = comm.shared_from_this();
+  auto work = std::make_unique<SharedDeviceWork>(shared, std::move(made.exchange), std::move(lane), call, operation,
+                                                 progress_by(helper));
+  return std::make_unique<Request>(shared, communicator.error_handler(), std::move(work), std::move(reasons));
+}
+
+}  // namespace laneway

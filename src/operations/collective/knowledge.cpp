@@ -1,0 +1,220 @@
+#include "operations/collective/knowledge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/simulated.hpp"
+#include "communicator/arguments/dense_blocks.hpp"
+#include "communicator/control/agreement.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "mpi/check.hpp"
+#include "operations/choose/agreed.hpp"
+#include "operations/choose/costs.hpp"
+#include "operations/choose/quick_calibration.hpp"
+#include "runtime/device/plugin.hpp"
+
+namespace laneway {
+
+namespace {
+
+/// Where a rank is, as it says itself.
+struct Placed {
+  Rank node = 0;
+  bool has_devices = false;
+  HostShare share;
+};
+
+/// Those that do not say whether ranks share cores, as no measured ones do: with what the busiest host says.
+std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> parameters,
+                                             const std::vector<Placed>& told) {
+  const auto ratio = [](const Placed& one) { return one.share.cores > 0 ? one.share.nodes : 0; };
+  const Placed& busiest = *std::ranges::max_element(told, {}, ratio);
+  if (parameters->cores > 0 || busiest.share.cores == 0) return parameters;
+  Parameters shared = *parameters;
+  shared.cores = busiest.share.cores;
+  shared.host_nodes = busiest.share.nodes;
+  return std::make_shared<const Parameters>(std::move(shared));
+}
+
+/// What each rank says, on all of them, by rank.
+template <class T>
+std::vector<T> gather_all(const PrivateComm& comm, const T& mine) {
+  std::vector<T> all(static_cast<std::size_t>(comm.size()));
+  constexpr int bytes = sizeof(T);
+  if constexpr (simulated) {  // SMPI's allgather is a message from each rank to each other, which take long to simulate
+    check_mpi(MPI_Gather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm.get()), "MPI_Gather");
+    check_mpi(MPI_Bcast(all.data(), comm.size() * bytes, MPI_BYTE, 0, comm.get()), "MPI_Bcast");
+    return all;
+  }
+  std::vector<MPI_Request> requests(1);
+  check_mpi(MPI_Iallgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm.get(), requests.data()),
+            "MPI_Iallgather");
+  wait_all_progressing(comm, requests);
+  return all;
+}
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(by, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+const DenseRule* find_rule(Dense kind, std::string_view name) {
+  for (const DenseRule& rule : dense_rules())
+    if (rule.kind == kind && rule.name == name) return &rule;
+  return nullptr;
+}
+
+bool is_some_rule(std::string_view name) {
+  return std::ranges::any_of(dense_rules(), [&](const DenseRule& rule) { return rule.name == name; });
+}
+
+std::string valid_names(const Dense* kind) {
+  std::vector<std::string_view> names = {"auto", "mpi"};
+  for (const DenseRule& rule : dense_rules())
+    if ((kind == nullptr || rule.kind == *kind) && std::ranges::count(names, rule.name) == 0)
+      names.push_back(rule.name);
+  std::string valid;
+  for (const std::string_view name : names) valid += (valid.empty() ? "" : ", ") + std::string(name);
+  return valid;
+}
+
+/// Whether an operation, or operations of which it is a form, are called so.
+bool is_called(std::string_view operation, DenseKind kind) {
+  return operation == name(kind) || operation == name(family_of(kind));
+}
+
+/// Of the operations that are called so.
+Dense family_called(const std::string& text, std::string_view operation) {
+  for (int number = 1; number <= static_cast<int>(DenseKind::barrier); ++number)
+    if (is_called(operation, static_cast<DenseKind>(number))) return family_of(static_cast<DenseKind>(number));
+  throw Error(ErrorKind::info, "lnw_collective=" + text + ": " + std::string(operation) + " is no dense operation");
+}
+
+}  // namespace
+
+std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, const PrivateComm& comm,
+                                                  const Hints& hints, bool translate, bool have_helpers) {
+  std::shared_ptr<const DenseKnowledge>& known = communicator.attachment<KnownDense>().by_hints[hints.fingerprint()];
+  if (known) return known;
+  const Region node = communicator.regions(hints, translate).front();
+  const Region sharing = find_sharing(communicator, hints, translate);
+  std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
+  const std::vector<Placed> told =
+      gather_all(comm, Placed{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
+  std::vector<Rank> nodes;
+  for (const Placed& one : told) nodes.push_back(one.node);
+  const bool have_devices = std::ranges::all_of(told, [](const Placed& one) { return one.has_devices; });
+  known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing,
+                                                                with_cores(std::move(parameters), told), have_devices});
+  return known;
+}
+
+std::shared_ptr<const DenseKnowledge> know_dense(Communicator& communicator) {
+  const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
+  KnownDense& known = communicator.attachment<KnownDense>();
+  if (known.own) return known.own;
+  known.own = together(*comm, [&] {
+    Hints hints;
+    hints.strategy.row = &strategies().front();
+    std::optional<Rank> region;
+    std::exception_ptr failure;
+    try {
+      hints = resolve_hints({}, communicator.hints);
+      (void)read_collective(hints.collective, DenseKind::barrier);
+      communicator.read_descriptions(hints);
+      region = communicator.known_region(hints);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const Agreement agreement = agree(*comm, failure, hints, {}, region);
+    communicator.learn_regions(hints, agreement.regions);
+    communicator.knows_nodes = agreement.knows_nodes;
+    return learn_dense(communicator, *comm, hints, agreement.knows_nodes, agreement.have_helpers);
+  });
+  return known.own;
+}
+
+CollectiveHint read_collective(const std::string& text, DenseKind kind) {
+  CollectiveHint hint;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t colon = part.find(':');
+    const bool is_for_one = colon != std::string_view::npos;
+    const std::string_view name = is_for_one ? part.substr(colon + 1) : part;
+    const Dense family = is_for_one ? family_called(text, part.substr(0, colon)) : family_of(kind);
+    const bool is_word = name == "auto" || name == "mpi";
+    require(is_word || is_some_rule(name), ErrorKind::info,
+            [&] { return "lnw_collective=" + text + ": valid are " + valid_names(nullptr); });
+    const DenseRule* const rule = is_word ? nullptr : find_rule(family, name);
+    require(is_word || rule != nullptr || !is_for_one, ErrorKind::info, [&] {
+      return "lnw_collective=" + text + ": of " + laneway::name(family) + " valid are " + valid_names(&family);
+    });
+    if (!is_for_one || is_called(part.substr(0, colon), kind)) hint = {name == "mpi", rule};
+  }
+  return hint;
+}
+
+namespace {
+
+/// What must be the same on all ranks.
+struct SameEverywhere {
+  std::array<char, 24> kind{};
+  std::int64_t root = 0;
+  std::array<char, 32> op{};
+  std::int64_t bytes = 0;
+  std::int64_t element_bytes = 0;
+};
+
+template <std::size_t N>
+void put(std::array<char, N>& to, std::string_view text) {
+  std::copy_n(text.begin(), std::min(text.size(), N - 1), to.begin());
+}
+
+std::string difference(const SameEverywhere& first, const SameEverywhere& other, const CollectiveCall& call) {
+  const auto say = [](const std::string& what, const auto& mine, const auto& theirs) {
+    return what + " is " + theirs + ", but " + mine + " on rank 0";
+  };
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  if (first.kind != other.kind)
+    return say("the operation", std::string(first.kind.data()), std::string(other.kind.data()));
+  if (first.root != other.root) return say("root", number(first.root), number(other.root));
+  if (first.op != other.op) return say("op", std::string(first.op.data()), std::string(other.op.data()));
+  if (first.element_bytes != other.element_bytes)
+    return say("the size of the datatype", number(first.element_bytes), number(other.element_bytes));
+  if (first.bytes == other.bytes) return "";
+  const SideRow& side = row_of(call.kind).receive;
+  return say(std::string("the size of ") + (side.count != nullptr ? side.count : "a count") + " elements in bytes",
+             number(first.bytes), number(other.bytes));
+}
+
+}  // namespace
+
+void compare_collective(const PrivateComm& comm, const CollectiveCall& call, const CheckedCollective& checked) {
+  SameEverywhere mine;
+  put(mine.kind, name(call.kind));
+  mine.root = has_root(call.kind) ? call.root : 0;
+  mine.bytes = checked.bytes;
+  if (reduces(call.kind)) {
+    put(mine.op, operator_name(call.op));
+    MPI_Count size = 0;
+    check_mpi(MPI_Type_size_x(call.receive.type, &size), "MPI_Type_size_x");
+    mine.element_bytes = size;
+  }
+  const std::vector<SameEverywhere> all = gather_all(comm, mine);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const std::string what = difference(all.front(), all[rank], call);
+    if (what.empty()) continue;
+    comm.all_throw();
+    throw Error(ErrorKind::argument, "rank " + std::to_string(rank) + " disagrees: " + what);
+  }
+}
+
+}  // namespace laneway

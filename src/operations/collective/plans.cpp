@@ -1,0 +1,230 @@
+#include "operations/collective/plans.hpp"
+
+#include <algorithm>
+
+#include "algorithms/collective/choice.hpp"
+#include "algorithms/lowering/pack.hpp"
+#include "base/bytes/wire.hpp"
+#include "communicator/background.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "communicator/datatypes/datatype.hpp"
+
+namespace laneway {
+
+namespace {
+
+DenseDecision mpi(std::string reason) {
+  DenseDecision decision;
+  decision.reasons.strategy = "mpi";
+  decision.reasons.rule_reason = std::move(reason);
+  return decision;
+}
+
+DenseDecision by(const DenseRule& rule, std::string reason) {
+  DenseDecision decision;
+  decision.rule = &rule;
+  decision.reasons.strategy = rule.name;
+  decision.reasons.rule_reason = std::move(reason);
+  return decision;
+}
+
+/// Whether all messages of a node are short enough for memory that its ranks share. Equal on all ranks.
+bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
+  const Hints& hints = known.hints;
+  const bool all_share =
+      hints.sharing == Sharing::all || (hints.sharing != Sharing::none && known.layout.regions() == 1);
+  // What is reduced on a node is cut into as many parts as it has ranks.
+  const bool is_cut = ask.facts.kind == Dense::allreduce || ask.facts.kind == Dense::reduce;
+  const std::int64_t parts = is_cut ? known.layout.largest() : 1;
+  return ask.in_memory && all_share && ask.facts.bytes / parts <= hints.local.mailbox_bytes;
+}
+
+/// Whether rules that use memory of the node are known to be faster there than MPI's own, by measurement.
+bool is_fast_on_one_node(Dense kind) {
+  return kind == Dense::allgather || kind == Dense::allreduce || kind == Dense::barrier || kind == Dense::bcast ||
+         kind == Dense::reduce;
+}
+
+/// Why costs are not asked; empty: they are.
+std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
+  if (known.layout.regions() == 1 && !(is_in_memory(known, ask) && is_fast_on_one_node(ask.facts.kind)))
+    return "all ranks are on one node, where MPI's own is not known to be slower";
+  // Rules would send what MPI's own algorithms do, among which it chooses by measurements that costs know nothing of.
+  if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
+  if (!knows_all_sizes(ask.kind) && !ask.knows_mean) return "no rank knows the sizes of all blocks";
+  return "";
+}
+
+/// What a rank that passes on data has of it at a time, at most.
+std::int64_t staging_of(const DenseRule& rule, const DenseFacts& facts, const Layout& layout) {
+  if (!rule.traits.relays) return 0;
+  const std::int64_t ranks = layout.ranks();
+  switch (facts.kind) {
+    case Dense::alltoall:
+      return facts.bytes * ranks * layout.largest();
+    case Dense::allgather:
+    case Dense::gather:
+    case Dense::scatter:
+      return facts.bytes * ranks;
+    default:
+      return facts.bytes;
+  }
+}
+
+/// Whether a request would be through only when all ranks wait for theirs.
+bool waits_for_all(const DenseRule& rule, const Hints& hints, Phases phases) {
+  return rule.traits.windows != Windows::none && phases == Phases::split && hints.progress != ProgressHint::wait;
+}
+
+}  // namespace
+
+DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const DenseAsk& ask) {
+  if (ask.uncombinable != nullptr) return mpi(ask.uncombinable);
+  const CollectiveHint hint = read_collective(hints.collective, ask.kind);
+  if (hint.is_mpi) return mpi("lnw_collective asks for it");
+  if (hints.progress == ProgressHint::strict && (hint.rule == nullptr || hint.rule->traits.relays))
+    return mpi("with lnw_progress=strict nothing is passed on");
+  if (ask.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
+    DenseDecision decision = mpi("nothing is passed on, since some rank has nobody to do so while it computes");
+    decision.reasons.progress_reason = decision.reasons.rule_reason;
+    return decision;
+  }
+  const auto may_run = [&](const DenseRule& rule) {
+    const bool asks = asks_for_sizes(rule, ask.kind) || rule.traits.windows != Windows::none;
+    return applies(rule, ask.facts) && (ask.may_ask_others || !asks) &&
+           (!ask.limits_staging || staging_of(rule, ask.facts, known.layout) <= hints.staging_limit);
+  };
+  if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, ask.phases))
+    return mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
+  if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
+  if (std::string why = obstacle(known, ask); !why.empty()) {
+    DenseDecision decision = mpi(std::move(why));
+    decision.may_be_tried = true;
+    return decision;
+  }
+  const DenseSettings settings = settings_of(hints);
+  const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings,
+                                               is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
+  if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
+  DenseDecision decision = by(*choice.rule, choice.reason);
+  decision.may_be_tried = true;
+  decision.reasons.parameters = known.parameters->name;
+  for (const DenseCandidate& candidate : choice.candidates)
+    decision.reasons.rule_seconds.emplace_back(candidate.rule->name, candidate.seconds);
+  return decision;
+}
+
+namespace {
+
+/// Of blocks whose sizes all ranks know.
+std::int64_t mean_block(const SideArguments& side, Rank ranks) {
+  std::int64_t elements = 0;
+  for (Rank i = 0; i < ranks; ++i) elements += side.counts[i];
+  return elements * type_map(side.type)->ranges.bytes() / ranks;
+}
+
+}  // namespace
+
+DenseFacts facts_of(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks,
+                    const std::optional<DenseReduction>& reduction, std::int64_t mean_bytes) {
+  DenseFacts facts;
+  facts.kind = family_of(call.kind);
+  facts.root = has_root(call.kind) ? call.root : 0;
+  facts.bytes = checked.bytes >= 0 ? checked.bytes : mean_bytes;
+  if (call.kind == DenseKind::allgatherv) facts.bytes = mean_block(call.receive, ranks);
+  facts.equal = has_equal_blocks(call.kind);
+  if (!reduction) return facts;
+  facts.element_bytes = std::max<std::int64_t>(reduction->how.element_bytes, 1);
+  facts.in_order = reduction->how.in_order;
+  const std::int64_t bytes = reduction->how.element_bytes;
+  if (call.kind == DenseKind::reduce_scatter) {
+    facts.bytes = 0;
+    for (Rank i = 0; i < ranks; ++i) facts.bytes += call.receive.counts[i] * bytes;
+  } else {
+    facts.bytes = call.receive.count * bytes * (call.kind == DenseKind::reduce_scatter_block ? ranks : 1);
+  }
+  return facts;
+}
+
+DenseSettings settings_of(const Hints& hints) {
+  DenseSettings settings;
+  settings.leaders = hints.leaders;
+  return settings;
+}
+
+bool asks_for_sizes(const DenseRule& rule, DenseKind kind) {
+  return rule.wants != nullptr && !has_equal_blocks(kind) && !knows_all_sizes(kind);
+}
+
+namespace {
+
+/// What `asked` answers to all that `asker` wants of it.
+std::vector<std::int64_t> answers_of(const std::vector<Want>& wants, Rank asked, const DenseCall& blocks) {
+  std::vector<std::int64_t> answers;
+  for (const Want& want : wants) {
+    if (want.member != asked) continue;
+    for (const Rank other : want.others)
+      answers.push_back(want.sent ? blocks.bytes(asked, other) : blocks.bytes(other, asked));
+  }
+  return answers;
+}
+
+/// Nothing is announced: whoever is asked finds out by evaluating what others want.
+Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm, const DenseCall& blocks,
+                  const DenseSettings& settings) {
+  const auto wants_of = [&](Rank rank) { return wanted_sizes(rule, rank, blocks.root, known.layout, settings); };
+  const std::vector<Want> mine = wants_of(blocks.rank);
+  std::vector<Letter> letters;
+  for (const Rank member : known.layout.members(known.layout.region(blocks.rank))) {
+    if (member == blocks.rank) continue;
+    const std::vector<Want> wants = wants_of(member);
+    if (std::ranges::none_of(wants, [&](const Want& want) { return want.member == blocks.rank; })) continue;
+    Writer writer;
+    for (const std::int64_t bytes : answers_of(wants, blocks.rank, blocks)) writer.put(bytes);
+    letters.push_back({member, writer.take()});
+  }
+  std::vector<Rank> from;
+  for (const Want& want : mine)
+    if (want.member != blocks.rank && std::ranges::count(from, want.member) == 0) from.push_back(want.member);
+  const std::vector<Bytes> inbox = Mailbox(comm).exchange(std::move(letters), from, PrivateComm::share_tag);
+  std::vector<Reader> told(inbox.begin(), inbox.end());
+  std::vector<std::int64_t> answers;
+  for (const Want& want : mine) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(from, want.member) - from.begin());
+    for (const Rank other : want.others) {
+      if (want.member == blocks.rank)
+        answers.push_back(want.sent ? blocks.bytes(want.member, other) : blocks.bytes(other, want.member));
+      else
+        answers.push_back(told[at].get<std::int64_t>());
+    }
+  }
+  return Sizes::answered(mine, answers);
+}
+
+}  // namespace
+
+Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm, const CollectiveCall& call,
+                DenseCall blocks, const DenseSettings& settings) {
+  if (asks_for_sizes(rule, call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
+  return make_dense_plan(rule, blocks, known.layout, settings);
+}
+
+Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known,
+                     const Hints& hints, Plan plan) {
+  Planned planned;
+  planned.plan = std::make_shared<const Plan>(std::move(plan));
+  Agreed agreed;
+  agreed.hints = hints;
+  agreed.regions = {known.node};
+  agreed.sharing = known.sharing;
+  NodeUse use;
+  use.local = hints.local;
+  localize(communicator, comm, agreed, use, planned);
+  return planned;
+}
+
+std::shared_ptr<const Plan> packed(Plan plan) {
+  return std::make_shared<const Plan>(needs_packing(plan) ? pack(std::move(plan)) : std::move(plan));
+}
+
+}  // namespace laneway

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operations/collective/alike.hpp"
+#include "operations/collective/start.hpp"
+
+namespace laneway {
+
+/// How calls come. MPI's own operation is another one in each form; a nonblocking one has only messages.
+enum class CallForm : std::uint8_t { blocking, persistent, nonblocking };
+
+/// The calls that are alike on a communicator, and how they run once they have been repeated: by the rule that a trial
+/// or a hint has chosen, in the memory of the node if they may wait, or as MPI's own. All ranks make such calls in the
+/// same order, so that all count the same, and try in the same call.
+class TunedDense {
+ public:
+  struct Key {
+    CallForm form = CallForm::blocking;
+    std::shared_ptr<const DenseKnowledge> known;  ///< so that their hints are the same, too
+    AlikeCalls alike;
+
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  enum class State : std::uint8_t {
+    counted,     ///< until there are enough calls
+    as_decided,  ///< for ever
+    mpi,         ///< as MPI's own
+    rule
+  };
+  /// What a trial, or the rule that a hint names, comes to.
+  struct Result {
+    State state = State::as_decided;
+    const DenseRule* best = nullptr;        ///< of a trial, also where MPI's own was faster
+    Reasons reasons = {};                   ///< after a trial
+    std::unique_ptr<BoundPlan> bound = {};  ///< of blocking calls by a rule
+  };
+  explicit TunedDense(Key key) : key_(std::move(key)) {}
+
+  [[nodiscard]] const Key& key() const { return key_; }
+  /// By hints; null: MPI's own. `is_final`: no trial may choose another.
+  void decided(const DenseRule* rule, bool is_final) {
+    if (is_final) final_rule_ = rule;
+  }
+  [[nodiscard]] const std::optional<const DenseRule*>& final_rule() const { return final_rule_; }
+  void count(double calls) { calls_ += calls; }
+  /// On this rank something speaks against a trial, of which the others may not know.
+  void speaks_against_trial(bool something) { has_objection_ = has_objection_ || something; }
+  [[nodiscard]] bool has_objection() const { return has_objection_; }
+  /// Whether it is time for a trial, or for the rule that a hint names.
+  [[nodiscard]] bool is_due() const;
+
+  void end(Result result) { result_ = std::move(result); }
+  [[nodiscard]] State state() const { return result_.state; }
+  [[nodiscard]] const DenseRule* best() const { return result_.best; }
+  /// What runs, and why: `decision`, unless a trial has come to another end.
+  [[nodiscard]] DenseDecision instead_of(DenseDecision decision) const;
+  /// What all ranks know of it, for lnw_check=decisions.
+  [[nodiscard]] std::string text() const;
+  /// A blocking call by a rule.
+  void run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm);
+  /// Of a rank, in the memory that is kept for the next call.
+  [[nodiscard]] std::int64_t kept_bytes() const {
+    return result_.bound ? result_.bound->plan()->staging_bytes + result_.bound->plan()->window_bytes : 0;
+  }
+
+ private:
+  const Key key_;
+  double calls_ = 0;
+  std::optional<const DenseRule*> final_rule_;
+  bool has_objection_ = false;
+  Result result_{State::counted};
+};
+
+/// Those of a communicator, the first of them all: what is kept is never given up, which all ranks would have to agree
+/// on.
+class DenseAutotuner final : public Attachment {
+ public:
+  /// Null: such a call stays with the decision.
+  [[nodiscard]] std::shared_ptr<TunedDense> find(CallForm form, const CollectiveCall& call, const Looked& looked,
+                                                 const std::shared_ptr<const DenseKnowledge>& known);
+  /// The same of a call that does not count; null also if there was none before.
+  [[nodiscard]] std::shared_ptr<const TunedDense> look_up(CallForm form, const CollectiveCall& call,
+                                                          const Looked& looked,
+                                                          const std::shared_ptr<const DenseKnowledge>& known) const;
+  /// Counts so many more calls. Local.
+  void count(TunedDense& entry, double calls) {
+    entry.count(calls);
+    are_due_ = are_due_ || entry.is_due();
+  }
+  /// Whether some are to be tried, in the next call that may wait for all ranks.
+  [[nodiscard]] bool are_due() const { return are_due_; }
+  /// Does so, on buffers of its own. Collective.
+  void tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users);
+
+  void on(Change) override {
+    entries_.clear();
+    are_due_ = false;
+  }
+
+ private:
+  static constexpr std::size_t most_entries = 32;
+
+  [[nodiscard]] std::shared_ptr<TunedDense> find(const TunedDense::Key& key) const;
+
+  bool are_due_ = false;
+  std::vector<std::shared_ptr<TunedDense>> entries_;
+};
+
+}  // namespace laneway

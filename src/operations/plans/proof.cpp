@@ -1,0 +1,195 @@
+#include "operations/plans/proof.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "algorithms/collective/expectation.hpp"
+#include "base/bytes/wire.hpp"
+#include "base/error.hpp"
+#include "base/tell.hpp"
+#include "communicator/control/mailbox.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace laneway {
+
+namespace {
+
+Bytes bytes_of(const std::string& text) {
+  Bytes bytes(text.size());
+  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Edges of no bytes may be known to one side only.
+void put_edges(Writer& writer, const std::vector<Edge>& edges) {
+  std::size_t count = 0;
+  for (const Edge& edge : edges) count += edge.ranges.empty() ? 0 : 1;
+  writer.put(count);
+  for (const Edge& edge : edges) {
+    if (edge.ranges.empty()) continue;
+    writer.put(edge.peer);
+    writer.put(edge.ranges);
+  }
+}
+
+std::vector<Edge> get_edges(Reader& reader) {
+  std::vector<Edge> edges;
+  for (auto n = reader.get<std::size_t>(); n > 0; --n) {
+    const auto peer = reader.get<Rank>();
+    edges.push_back({peer, reader.get_ranges()});
+  }
+  return edges;
+}
+
+/// Of operations whose datatypes are those of neighbours, a rank without any does not know what is combined.
+const Combination* known_combination(const std::vector<Plan>& plans, const Combination* how) {
+  if (how == nullptr || !how->datatype.empty()) return how;
+  for (const Plan& plan : plans)
+    for (const Combination& each : plan.combinations)
+      if (!each.datatype.empty()) return &each;
+  return how;
+}
+
+void say_proven(std::string_view also, std::string_view what, const std::vector<Plan>& plans) {
+  std::size_t steps = 0;
+  for (const Plan& plan : plans) steps += plan.steps.size();
+  tell("proven: delivery, matching, races, deadlocks, reuse" + std::string(also) + " (" + std::string(what) + ", " +
+       std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");
+}
+
+/// The first fault; empty if all is proven, which rank 0 then says.
+std::string prove(const std::vector<Bytes>& letters, std::string_view what, const Combination* how) {
+  std::vector<Plan> plans;
+  Pattern pattern;
+  for (const Bytes& letter : letters) {
+    Reader reader(letter);
+    plans.push_back(plan_from_json(text_of(reader.get_bytes())));
+    RankPattern own{get_edges(reader), {}};
+    own.in = get_edges(reader);
+    pattern.push_back(std::move(own));
+  }
+  const Report report = verify(plans, pattern, known_combination(plans, how));
+  if (!report.ok) return report.problems.front();
+  say_proven("", what, plans);
+  return "";
+}
+
+/// How many blocks a call describes on one side: by peer, or one.
+struct BlockCounts {
+  Rank send = 1;
+  Rank receive = 1;
+};
+
+BlockCounts block_counts(const DenseCall& call, Rank ranks) {
+  const bool is_root = !has_root(call.kind) || call.rank == call.root;
+  BlockCounts counts;
+  if (call.kind == Dense::alltoall || call.kind == Dense::reduce_scatter || (call.kind == Dense::scatter && is_root))
+    counts.send = ranks;
+  if (call.kind == Dense::alltoall || call.kind == Dense::allgather || (call.kind == Dense::gather && is_root))
+    counts.receive = ranks;
+  return counts;
+}
+
+void put_blocks(Writer& writer, const Blocks& blocks, Rank count) {
+  for (Rank i = 0; i < count; ++i) writer.put(blocks.of(i));
+}
+
+Blocks get_blocks(Reader& reader, Rank count) {
+  std::vector<RangeList> lists;
+  for (Rank i = 0; i < count; ++i) lists.push_back(reader.get_ranges());
+  return Blocks::lists(std::move(lists));
+}
+
+/// As prove.
+std::string prove_dense(const std::vector<Bytes>& letters, std::string_view what, const DenseCall& own) {
+  std::vector<Plan> plans;
+  std::vector<DenseCall> calls;
+  for (const Bytes& letter : letters) {
+    Reader reader(letter);
+    plans.push_back(plan_from_json(text_of(reader.get_bytes())));
+    DenseCall call;
+    call.kind = own.kind;
+    call.rank = static_cast<Rank>(calls.size());
+    call.root = own.root;
+    call.combination = own.combination;
+    call.in_place = reader.get<bool>();
+    const BlockCounts counts = block_counts(call, static_cast<Rank>(letters.size()));
+    call.send = get_blocks(reader, counts.send);
+    call.receive = get_blocks(reader, counts.receive);
+    calls.push_back(std::move(call));
+  }
+  const Report report =
+      verify_outcomes(plans, expected_outcomes(calls), reduces(own.kind) ? &own.combination : nullptr);
+  if (!report.ok) return report.problems.front();
+  const bool is_barrier = own.kind == Dense::barrier;
+  if (is_barrier)
+    if (const Report together = synchronizes(plans); !together.ok) return together.problems.front();
+  say_proven(is_barrier ? ", that all have come" : "", what, plans);
+  return "";
+}
+
+/// Whether there are few enough ranks; otherwise rank 0 says that there are not.
+bool may_prove(const PrivateComm& comm) {
+  if (comm.size() <= most_ranks_proven) return true;
+  if (comm.rank() == 0)
+    tell("not proven: lnw_check=plan proves plans of up to " + std::to_string(most_ranks_proven) + " ranks, not of " +
+         std::to_string(comm.size()));
+  return false;
+}
+
+/// Gathers what all ranks have written, has rank 0 look for a fault in it, and throws on all ranks if there is one.
+template <class Prove>
+void prove_on_first_rank(const PrivateComm& comm, Writer& writer, std::string_view what, Prove&& prove_all) {
+  Mailbox mailbox(comm);
+  std::string fault;
+  if (comm.rank() == 0) {
+    std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
+    std::iota(others.begin(), others.end(), Rank{1});
+    std::vector<Bytes> letters = mailbox.exchange({}, others, PrivateComm::gather_tag);
+    letters.insert(letters.begin(), writer.take());
+    fault = prove_all(letters);
+    std::vector<Letter> verdicts;
+    for (Rank rank : others) verdicts.push_back({rank, bytes_of(fault)});
+    (void)mailbox.exchange(std::move(verdicts), {}, PrivateComm::share_tag);
+  } else {
+    (void)mailbox.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
+    fault = text_of(mailbox.exchange({}, {0}, PrivateComm::share_tag).front());
+  }
+  if (fault.empty()) return;
+  comm.all_throw();
+  throw Error(ErrorKind::internal,
+              "the plans of this operation are not proven (lnw_check=plan; " + std::string(what) + "): " + fault);
+}
+
+}  // namespace
+
+void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& pattern, std::string_view what,
+                 const Combination* how) {
+  if (!may_prove(comm)) return;
+  Writer writer;
+  writer.put(bytes_of(to_json(plan)));
+  put_edges(writer, pattern.out);
+  put_edges(writer, pattern.in);
+  prove_on_first_rank(comm, writer, what, [&](const std::vector<Bytes>& letters) { return prove(letters, what, how); });
+}
+
+void prove_dense_plans(const PrivateComm& comm, const Plan& plan, const DenseCall& call, std::string_view what) {
+  if (!may_prove(comm)) return;
+  const BlockCounts counts = block_counts(call, comm.size());
+  Writer writer;
+  writer.put(bytes_of(to_json(plan)));
+  writer.put(call.in_place);
+  put_blocks(writer, call.send, counts.send);
+  put_blocks(writer, call.receive, counts.receive);
+  prove_on_first_rank(comm, writer, what,
+                      [&](const std::vector<Bytes>& letters) { return prove_dense(letters, what, call); });
+}
+
+}  // namespace laneway

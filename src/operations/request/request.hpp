@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "communicator/error_handler.hpp"
+#include "communicator/private_comm.hpp"
+#include "operations/choose/reasons.hpp"
+#include "operations/request/edge_partitions.hpp"
+#include "operations/request/in_queue.hpp"
+#include "operations/request/work.hpp"
+
+namespace laneway {
+
+/// What a request runs while it is in a queue, which alone starts and tests its work: nothing. Other calls than start
+/// throw Error(request).
+class QueuedWork final : public Work {
+ public:
+  explicit QueuedWork(const Work& work) : work_(work) {}
+
+  [[nodiscard]] bool test() override { refuse(); }
+  [[nodiscard]] bool done() override { refuse(); }
+  void wait() override { refuse(); }
+  [[nodiscard]] bool active() const override { return work_.active(); }
+  [[nodiscard]] WorkState state() const override { return WorkState::in_queue; }
+
+  InQueue place;
+
+ private:
+  [[noreturn]] static void refuse();
+
+  const Work& work_;
+};
+
+/// What the program has a handle of: work, and what every request has.
+class Request {
+ public:
+  /// Work that is nonblocking is active from the beginning; its request is to be freed when it is complete.
+  enum class Life : std::uint8_t { persistent, nonblocking };
+
+  /// Local. `comm` and `handler`: null where nothing of a communicator is used.
+  Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorHandler> handler, std::unique_ptr<Work> work,
+          Reasons reasons, Life life = Life::persistent);
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  [[nodiscard]] bool nonblocking() const { return life_ == Life::nonblocking; }
+
+  /// @name By the program
+  /// Those of its work; while a queue has it, those that would complete it throw Error(request).
+  /// @{
+  /// False, and nothing is done, unless it is startable.
+  [[nodiscard]] bool start() { return run_->start(); }
+  [[nodiscard]] bool test() { return run_->test(); }
+  [[nodiscard]] bool done() { return run_->done(); }
+  void wait() { run_->wait(); }
+  [[nodiscard]] bool active() const { return run_->active(); }
+  [[nodiscard]] WorkState state() const { return run_->state(); }
+  [[nodiscard]] bool startable() const { return !nonblocking() && state() == WorkState::inactive; }
+  /// Makes the request, if it is startable, the caller's: nobody else claims it, or memory that it shares, until it has
+  /// been started or given back.
+  [[nodiscard]] bool claim() {
+    if (is_claimed_ || nonblocking()) return false;
+    return is_claimed_ = run_->claim();
+  }
+  void unclaim() {
+    is_claimed_ = false;
+    run_->unclaim();
+  }
+  void start_claimed() {
+    is_claimed_ = false;
+    (void)run_->start();
+  }
+  void set_buffers(Buffers buffers) { reasons_.progress_by = run_->set_buffers(buffers); }
+  /// @}
+
+  /// Whoever has it in a queue.
+  [[nodiscard]] Work& work() const { return *work_; }
+
+  /// @name In a queue
+  /// From enter to leave only the queue starts and tests the work.
+  /// @{
+  /// Null if it is in none.
+  [[nodiscard]] InQueue* queued() const { return run_ != work_.get() ? &queued_->place : nullptr; }
+  void enter(const void* queue);
+  void leave();
+  /// @}
+
+  [[nodiscard]] Rank rank() const { return comm_ ? comm_->rank() : plan().rank; }
+  [[nodiscard]] const std::string& strategy() const { return reasons_.strategy; }
+  [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+  [[nodiscard]] const Plan& plan() const { return work_->plan(); }
+
+  /// Calls the error handler of the user's communicator or, once that is gone, the one it had when the request was
+  /// made.
+  void call_error_handler(int code) const;
+
+ private:
+  std::shared_ptr<PrivateComm> comm_;
+  std::unique_ptr<Work> work_;
+  Work* run_;  // by the program: the work, or what stands for it in a queue
+  std::unique_ptr<QueuedWork> queued_;
+  std::shared_ptr<const ErrorHandler> error_handler_;
+  Reasons reasons_;
+  Life life_;
+  bool is_claimed_ = false;
+};
+
+}  // namespace laneway

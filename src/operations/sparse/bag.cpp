@@ -1,0 +1,185 @@
+#include "operations/sparse/bag.hpp"
+
+#include <climits>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "communicator/control/agreement.hpp"
+#include "communicator/hints/hints.hpp"
+#include "mpi/check.hpp"
+#include "operations/sparse/sparse.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr int bag_tag = PrivateComm::nonblocking_tag;
+
+/// Comes after the data, so that this need not be moved.
+struct BagTrailer {
+  std::uint32_t round;
+  std::uint32_t messages;
+  std::uint32_t topic;
+};
+
+static_assert(sizeof(BagTrailer) <= BagPost::appended_bytes);
+
+/// With what is sent along, a message.
+constexpr MPI_Count most_bag_message = INT_MAX - 64;
+
+}  // namespace
+
+MpiBagPost::~MpiBagPost() {
+  // After a failure MPI may still use what is here.
+  auto posted = std::make_unique<Posted>();
+  for (auto* const messages : {&sending_, &receiving_})
+    for (auto& message : *messages) {
+      posted->letters.push_back({message->other, std::move(message->data)});
+      posted->requests.push_back(message->request);
+    }
+  if (!posted->requests.empty()) comm_->keep(std::move(posted));
+}
+
+void MpiBagPost::send(Rank to, BagMail mail) {
+  const BagTrailer trailer{mail.round, mail.messages, static_cast<std::uint32_t>(mail.topic)};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
+  mail.data.insert(mail.data.end(), bytes, bytes + sizeof trailer);
+  sending_.push_back(std::make_unique<UnderWay>(UnderWay{std::move(mail.data), MPI_REQUEST_NULL, to}));
+  UnderWay& message = *sending_.back();
+  check_mpi(MPI_Isend(message.data.data(), static_cast<int>(message.data.size()), MPI_BYTE, to, bag_tag, comm_->get(),
+                      &message.request),
+            "MPI_Isend");
+}
+
+bool MpiBagPost::all_sent() {
+  while (!sending_.empty()) {
+    int flag = 0;
+    check_mpi(MPI_Test(&sending_.front()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    if (flag == 0) return false;
+    sending_.pop_front();
+  }
+  return true;
+}
+
+/// In the order in which messages were found: what one rank has sent later must not come first.
+std::optional<BagMail> MpiBagPost::take() {
+  receive_probed(comm_->get(), bag_tag, receiving_);
+  (void)all_sent();
+  if (receiving_.empty()) return std::nullopt;
+  UnderWay& message = *receiving_.front();
+  int flag = 0;
+  check_mpi(MPI_Test(&message.request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+  if (flag == 0) return std::nullopt;
+  BagTrailer trailer;
+  LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
+  const std::size_t bytes = message.data.size() - sizeof trailer;
+  std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
+  message.data.resize(bytes);
+  BagMail mail{message.other, static_cast<BagTopic>(trailer.topic), trailer.round, trailer.messages,
+               std::move(message.data)};
+  receiving_.pop_front();
+  return mail;
+}
+
+MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr failure)
+    : error_handler_(communicator.error_handler()), comm_(PrivateComm::make()) {
+  NodesOfRanks known = nodes_of_ranks(communicator);
+  Hints hints;
+  hints.strategy.row = &strategies().front();
+  if (!failure) {
+    try {
+      hints = resolve_hints(hints_in(info), communicator.hints);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  together(*known.comm, [&] {
+    (void)agree(*known.comm, failure, hints);
+    comm_->create(known.comm->get(), nullptr, known.comm.get());
+  });
+  relays_ = may_relay(hints.progress, known.have_helpers);
+  nodes_ = std::make_unique<NodeMap>(std::move(known.nodes));
+  post_ = std::make_unique<MpiBagPost>(comm_);
+  bag_ = std::make_shared<Bag>(*post_, *nodes_, Bag::Options{hints.bag_memory, relays_});
+  const Helper helper = find_helper(hints.progress);
+  activity_.list(*this, progress_by(helper));
+  activity_.begin();
+  employ(helper);
+}
+
+MpiBag::~MpiBag() {
+  closing_.store(true, std::memory_order_release);
+  try {
+    // `closing_` makes the next look the last one.
+    if (!mpi_is_finalized()) progress_until([&] { return activity_.done(nullptr); });
+    (void)activity_.test(nullptr);
+  } catch (...) {
+    // Nobody can be told.
+  }
+}
+
+bool MpiBag::progress() {
+  if (closing_.load(std::memory_order_acquire)) return true;
+  bag_->help();
+  return false;
+}
+
+void MpiBag::send(Rank destination, const void* data, MPI_Count bytes) {
+  if (destination == MPI_PROC_NULL) return;
+  require(destination >= 0 && destination < comm_->size(), ErrorKind::rank, [&] {
+    return "destination is " + std::to_string(destination) + " in a communicator of " + std::to_string(comm_->size()) +
+           " ranks";
+  });
+  require(bytes >= 0, ErrorKind::count, [&] { return "bytes is " + std::to_string(bytes); });
+  require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
+  require(bytes <= most_bag_message, ErrorKind::unsupported,
+          [&] { return "bytes is " + std::to_string(bytes) + ": a message of a bag has less than 2 GiB"; });
+  const std::span message(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes));
+  if (bag_->try_send(destination, message, false)) return;
+  progress_until([&] { return bag_->try_send(destination, message, true); });
+}
+
+void MpiBag::begin_flush() {
+  require(bag_->begin_flush(), ErrorKind::request, "a flush of the bag is active already");
+}
+
+void MpiBag::flush() {
+  begin_flush();
+  progress_until([&] { return bag_->flushed(); });
+}
+
+namespace {
+
+class FlushWork final : public Work {
+ public:
+  explicit FlushWork(std::shared_ptr<Bag> bag) : bag_(std::move(bag)) {}
+
+  [[nodiscard]] bool active() const override { return !finished_; }
+  [[nodiscard]] bool test() override {
+    finished_ = finished_ || bag_->flushed();
+    return finished_;
+  }
+  [[nodiscard]] bool done() override { return finished_ || bag_->flushed(); }
+
+ private:
+  std::shared_ptr<Bag> bag_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Request> MpiBag::start_flush() {
+  begin_flush();
+  return std::make_unique<Request>(comm_, error_handler_, std::make_unique<FlushWork>(bag_), Reasons{.strategy = "bag"},
+                                   Request::Life::nonblocking);
+}
+
+void MpiBag::settle() {
+  progress_until([&] { return bag_->flushed(); });
+  flush();
+  progress_until([&] { return bag_->quiet(); });
+}
+
+}  // namespace laneway

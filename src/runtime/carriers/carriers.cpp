@@ -1,0 +1,15 @@
+#include <array>
+
+#include "runtime/carriers/carrier.hpp"
+
+namespace laneway {
+
+// In a folder each.
+Carrier device_carrier(), node_carrier(), rma_carrier(), messages_carrier();
+
+std::span<const Carrier> carriers() {
+  static const std::array table = {device_carrier(), node_carrier(), rma_carrier(), messages_carrier()};
+  return table;
+}
+
+}  // namespace laneway

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "plan/plan.hpp"
+#include "runtime/carriers/local_options.hpp"
+#include "runtime/carriers/node/sharing.hpp"
+#include "runtime/carriers/talk.hpp"
+
+namespace laneway {
+
+/// A plan whose messages are shared out among the carriers, and the memory that it reaches, if any.
+struct Carried {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<NodeMemory> memory;
+  std::string no_puts = {};  ///< for people: why no message is put through the network, if some should have been
+};
+
+/// Leaves to the MPI library what no other carrier can bring, unpacked where none brings anything. `node`: the ranks
+/// that share memory with this one; none: it is alone. `arena_bytes`: as the hint lnw_shared_staging. Collective.
+[[nodiscard]] Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& options,
+                            Arenas& arenas, std::int64_t arena_bytes, Talk& talk);
+
+}  // namespace laneway

@@ -1,0 +1,196 @@
+#include "runtime/carriers/node/sharing.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "algorithms/lowering/pack.hpp"
+#include "base/error.hpp"
+#include "base/process/processors.hpp"
+#include "base/simulated.hpp"
+#include "base/tell.hpp"
+#include "runtime/carriers/node/shared_segment.hpp"
+
+namespace laneway {
+
+namespace {
+
+struct Contribution {
+  std::int64_t window_bytes = 0;
+  std::int64_t staging_bytes = 0;
+  SharedSegment::Address segment;  // of the first member
+  Processors processors;
+};
+
+void learn_patience(const Talk& talk, const std::vector<Contribution>& all) {
+  std::vector<Processors> known;
+  for (const Contribution& one : all) known.push_back(one.processors);
+  laneway::learn_patience(talk.ranks_of_machine(), known);
+}
+
+/// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves
+/// it.
+std::size_t pages(std::int64_t bytes) {
+  constexpr std::size_t page = 4096;
+  return (static_cast<std::size_t>(bytes) + page - 1) / page * page;
+}
+
+void tell_once(Rank rank, const std::string& what) {
+  static std::atomic<bool> told{false};
+  if (!is_verbose("choose") || told.exchange(true)) return;
+  tell("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
+       "); the MPI library carries their messages");
+}
+
+/// How many ranks have mapped a segment. All agree on its place, which nothing else uses.
+std::atomic_ref<int> mappings(std::byte* base) {
+  static_assert(std::atomic_ref<int>::is_always_lock_free);
+  return std::atomic_ref<int>(*reinterpret_cast<int*>(base + cache_line));
+}
+
+/// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has. Those that have
+/// count in it, so that no messages are needed.
+std::optional<Rank> find_refusal(Talk& talk, const Region& node, std::byte* base) {
+  if (base != nullptr) mappings(base).fetch_add(1, std::memory_order_acq_rel);
+  return talk.find_failure(node, base == nullptr, [&] {
+    return base != nullptr && mappings(base).load(std::memory_order_acquire) == static_cast<int>(node.members.size());
+  });
+}
+
+/// What ranks have mapped together, and what its pages come from.
+struct Shared {
+  std::shared_ptr<NodeMemory> memory;
+  std::shared_ptr<const SharedSegment> segment;
+  std::size_t own_staging = 0;  // where it begins in the segment
+};
+
+/// `reserves`: whether staging memory is reserved, too.
+Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes, bool reserves) {
+  const bool leads = talk.rank() == node.members.front();
+  Shared shared;
+  auto memory = std::make_shared<NodeMemory>();
+  std::exception_ptr failure;
+  Contribution mine{window_bytes, staging_bytes, {}, simulated ? Processors{} : own_processors()};
+  try {
+    if (leads) shared.segment = std::make_shared<SharedSegment>();
+    if (leads) mine.segment = shared.segment->address();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::vector<Contribution> all = gather(talk, node, mine);
+  learn_patience(talk, all);
+  if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
+    for (Rank rank : node.members) memory->peers[rank] = {};
+    shared.memory = std::move(memory);
+    return shared;
+  }
+  std::string refusal;
+  std::shared_ptr<std::byte> base;
+  try {
+    if (failure) std::rethrow_exception(failure);
+    if (!leads) shared.segment = std::make_shared<SharedSegment>(all.front().segment);
+    std::size_t total = SharedSegment::header_bytes;
+    for (const Contribution& c : all)
+      for (const std::int64_t bytes : {c.window_bytes, c.staging_bytes}) {
+        require(pages(bytes) <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) - total,
+                ErrorKind::internal, "more bytes than there are addresses");
+        total += pages(bytes);
+      }
+    base = shared.segment->map(total);
+    std::size_t at = SharedSegment::header_bytes;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t staging = at + pages(all[i].window_bytes);
+      const NodeMemory::Part part{base.get() + at, base.get() + staging, base.get() + at};
+      memory->peers[node.members[i]] = part;
+      const std::size_t end = staging + pages(all[i].staging_bytes);
+      if (node.members[i] == talk.rank()) {
+        memory->own = part;
+        shared.own_staging = staging;
+        if (!simulated) shared.segment->reserve(at, (reserves ? end : staging) - at);
+      }
+      at = end;
+    }
+    memory->mapping = std::make_shared<SharedMemory>(base, total);
+  } catch (const std::exception& error) {
+    refusal = error.what();
+    memory = nullptr;
+    base = nullptr;
+  }
+  const std::optional<Rank> refused = find_refusal(talk, node, base.get());
+  if (!refused)
+    shared.memory = std::move(memory);
+  else if (*refused == talk.rank())
+    tell_once(talk.rank(), refusal);
+  return shared;
+}
+
+/// `bytes` bytes for each rank of `node` that plans share one after another.
+std::shared_ptr<StagingArena> make_arena(Talk& talk, const Region& node, std::int64_t bytes) {
+  std::map<Rank, StagingArena::Part> parts;
+  if (node.members.size() > 1) {
+    Shared shared = share(talk, node, arena_header_bytes, bytes, false);
+    if (shared.memory) {
+      for (const auto& [rank, part] : shared.memory->peers) parts[rank] = {part.window, part.staging};
+      return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts), shared.memory->mapping,
+                                            StagingPages{std::move(shared.segment), shared.own_staging});
+    }
+  }
+  const auto total = static_cast<std::size_t>(arena_header_bytes + bytes);
+  const std::shared_ptr<std::byte[]> memory(new std::byte[total]);
+  parts[talk.rank()] = {memory.get(), memory.get() + arena_header_bytes};
+  return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts),
+                                        std::make_shared<SharedMemory>(memory, total));
+}
+
+/// Whether each rank of `node` has the first `bytes` of its part of the arena.
+bool has_pages(Talk& talk, const Region& node, StagingArena& arena, std::int64_t bytes) {
+  if (simulated || arena.has_reserved(bytes)) return true;
+  bool failed = false;
+  try {
+    arena.reserve(bytes);
+  } catch (const std::system_error&) {
+    failed = true;
+  }
+  if (largest(talk, node, failed) != 0) return false;
+  arena.set_reserved(bytes);
+  return true;
+}
+
+}  // namespace
+
+void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
+                     std::shared_ptr<NodeMemory>& memory) {
+  memory = share(talk, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
+}
+
+std::shared_ptr<NodeMemory> share_windows(Talk& talk, const Region& node, std::int64_t bytes) {
+  return share(talk, node, bytes, 0, true).memory;
+}
+
+std::shared_ptr<StagingArena> find_arena(Talk& talk, const Region& node, Arenas& arenas, std::int64_t limit,
+                                         const Plan& plan) {
+  if (limit == 0) return nullptr;
+  const std::int64_t bytes = largest(talk, node, packed_staging_bytes(plan));
+  if (bytes == 0 || bytes > limit) return nullptr;
+  std::shared_ptr<StagingArena>& arena = arenas.by_sharers[{limit, node.members}];
+  if (!arena) arena = make_arena(talk, node, limit);
+  return has_pages(talk, node, *arena, bytes) ? arena : nullptr;
+}
+
+void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
+  for (const auto& [rank, part] : arena->parts()) {
+    NodeMemory::Part& peer = memory.peers[rank];
+    peer.staging = part.staging;
+    peer.words = part.words;
+  }
+  memory.own.staging = arena->own().staging;
+  memory.own.words = arena->own().words;
+  memory.arena = std::move(arena);
+}
+
+}  // namespace laneway

@@ -1,0 +1,18 @@
+#include "runtime/carriers/rma/windows.hpp"
+
+// Without an MPI library.
+
+namespace laneway {
+
+std::string why_no_window(const Talk&) {
+  return "the library was built without MPI";
+}
+
+std::string share_window_with_all(Talk& talk, const Plan&, std::shared_ptr<NodeMemory>& memory) {
+  memory = nullptr;
+  return why_no_window(talk);
+}
+
+void free_windows() noexcept {}
+
+}  // namespace laneway

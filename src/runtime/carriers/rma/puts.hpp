@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes/types.hpp"
+
+namespace laneway {
+
+/// Puts of one plan into windows of ranks that share no memory with this one. Nothing allocates but making one. Throws
+/// Error(mpi).
+class Puts {
+ public:
+  virtual ~Puts() = default;
+
+  /// Where others put, which has the layout of the plan's window.
+  [[nodiscard]] virtual std::byte* window() const = 0;
+  [[nodiscard]] virtual bool reaches(Rank peer) const = 0;
+  /// Begins to bring bytes to `offset` of the peer's window. `from` must not change before they are flushed.
+  virtual void put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) = 0;
+  /// The same for a word, which others see as a whole.
+  virtual void raise(Rank peer, const std::byte* word, std::int64_t offset) = 0;
+  /// Waits until all that was brought to the peer is there. The MPI library may need calls of the peer for that.
+  virtual void flush(Rank peer) = 0;
+  /// Helps the MPI library with what others put here, and lets this rank see it.
+  virtual void advance() = 0;
+};
+
+}  // namespace laneway

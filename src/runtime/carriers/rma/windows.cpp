@@ -1,0 +1,305 @@
+#include "runtime/carriers/rma/windows.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/bytes/address.hpp"
+#include "base/bytes/mix.hpp"
+#include "base/bytes/ranges.hpp"
+#include "base/error.hpp"
+#include "base/simulated.hpp"
+#include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/quirks.hpp"
+#include "runtime/carriers/messages/advance.hpp"
+#include "runtime/carriers/rma/names.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr std::int64_t most_of_a_put = std::int64_t{1} << 30;
+
+/// A window of all ranks of a communicator.
+struct PutWindow {
+  MPI_Win handle = MPI_WIN_NULL;
+  std::byte* base = nullptr;
+  std::int64_t bytes = 0;
+  std::uint64_t number = 0;  ///< the same on all ranks, and no other window's
+  std::atomic<bool> taken{true};
+};
+
+/// Of a communicator, in the order in which they were made, which is the same on all its ranks.
+struct WindowPool {
+  std::vector<PutWindow*> windows;
+  std::string refusal;  ///< why there will be no more; empty on all ranks or on none
+};
+
+/// All windows of the process. Never destroyed, because MPI is gone when the program ends.
+struct KeptWindows {
+  std::mutex mutex;
+  std::vector<PutWindow*> all;
+};
+KeptWindows& kept_windows() {
+  static KeptWindows* const one = new KeptWindows;
+  return *one;
+}
+
+/// What a communicator had stays among all windows.
+AttributeKey pool_key([](void* pool) { delete static_cast<WindowPool*>(pool); });
+
+WindowPool& pool_of(MPI_Comm comm) {
+  const std::lock_guard lock(kept_windows().mutex);
+  if (void* const found = pool_key.find(comm)) return *static_cast<WindowPool*>(found);
+  auto pool = std::make_unique<WindowPool>();
+  if (!are_windows_apart(comm))
+    pool->refusal = "Open MPI mixes up windows of communicators that have some of all ranks";
+  pool_key.set(comm, pool.get());
+  return *pool.release();
+}
+
+/// Memory that costs nothing before it is written, in the place of a part of another rank's window.
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+using Mirror = std::unique_ptr<std::byte, FreeMemory>;
+
+/// What a plan writes of the window of each far peer, whose words it raises or awaits.
+std::map<Rank, Range> find_written(const Plan& plan, const NodeMemory& memory) {
+  std::map<Rank, Range> written;
+  for (const Step& step : plan.steps) {
+    if (!step.raise && !step.await) continue;
+    if (step.peer == plan.rank || memory.peers.contains(step.peer)) continue;
+    Range& range = written[step.peer];
+    if (!step.raise) continue;
+    const Word& word = *step.raise;
+    const std::int64_t begin = std::min(word.offset, step.span.offset) / cache_line * cache_line;
+    const std::int64_t end = word.offset + cache_line + word.ring.distance * (word.ring.places - 1);
+    const std::int64_t first = range.bytes == 0 ? begin : std::min(begin, range.offset);
+    range = {first, std::max(end, range.end()) - first};
+  }
+  return written;
+}
+
+class WindowPuts final : public Puts {
+ public:
+  WindowPuts(MPI_Comm comm, PutWindow& window) : comm_(comm), window_(window) {}
+  /// What MPI may still read is not freed, and what may still be put is put where nothing else is.
+  ~WindowPuts() override {
+    bool is_over = true;
+    for (auto& [peer, far] : far_)
+      if (far.under_way > 0) {
+        is_over = false;
+        (void)far.mirror.release();
+      }
+    if (is_over) window_.taken.store(false, std::memory_order_release);
+  }
+  WindowPuts(const WindowPuts&) = delete;
+  WindowPuts& operator=(const WindowPuts&) = delete;
+
+  /// Where the peer's window would begin.
+  std::byte* add_mirror(Rank peer, Range part) {
+    Mirror mirror(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(part.bytes) + 1, 1)));
+    if (!mirror) throw std::bad_alloc();
+    return at(far_.insert_or_assign(peer, Far{std::move(mirror)}).first->second.mirror.get(), -part.offset);
+  }
+
+  [[nodiscard]] std::byte* window() const override { return window_.base; }
+  [[nodiscard]] bool reaches(Rank peer) const override { return far_.contains(peer); }
+
+  void put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) override {
+    Far& far = far_of(peer);
+    for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
+      const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
+      ++far.under_way;
+      check_mpi(MPI_Put(from + done, part, MPI_BYTE, peer, static_cast<MPI_Aint>(offset + done), part, MPI_BYTE,
+                        window_.handle),
+                "MPI_Put");
+    }
+  }
+
+  void raise(Rank peer, const std::byte* word, std::int64_t offset) override {
+    ++far_of(peer).under_way;
+    check_mpi(MPI_Accumulate(word, 1, MPI_UINT64_T, peer, static_cast<MPI_Aint>(offset), 1, MPI_UINT64_T, MPI_REPLACE,
+                             window_.handle),
+              "MPI_Accumulate");
+  }
+
+  void flush(Rank peer) override {
+    Far& far = far_of(peer);
+    if (far.under_way == 0) return;
+    check_mpi(MPI_Win_flush(peer, window_.handle), "MPI_Win_flush");
+    far.under_way = 0;
+  }
+
+  void advance() override {
+    check_open();
+    advance_mpi(comm_);
+    check_mpi(MPI_Win_sync(window_.handle), "MPI_Win_sync");
+  }
+
+ private:
+  struct Far {
+    Mirror mirror;
+    int under_way = 0;  ///< puts since the last flush
+  };
+
+  Far& far_of(Rank peer) {
+    check_open();
+    return far_.at(peer);
+  }
+  void check_open() const {
+    require(window_.handle != MPI_WIN_NULL, ErrorKind::mpi, "windows have been freed by MPI_Finalize");
+  }
+
+  MPI_Comm comm_;
+  PutWindow& window_;
+  std::map<Rank, Far> far_;
+};
+
+/// The first of a pool that is free on all ranks and fits everywhere; null if there is none. `can`: whether this rank
+/// can take one at all; becomes whether all can.
+PutWindow* find_free(Talk& talk, const WindowPool& pool, std::int64_t bytes, bool& can) {
+  constexpr std::size_t most = 63;
+  constexpr std::uint64_t can_bit = std::uint64_t{1} << most;
+  std::uint64_t free = can ? can_bit : 0;
+  for (std::size_t w = 0; w < std::min(most, pool.windows.size()); ++w) {
+    const PutWindow& window = *pool.windows[w];
+    if (!window.taken.load(std::memory_order_acquire) && window.bytes >= bytes) free |= std::uint64_t{1} << w;
+  }
+  free = talk.common_bits(free);
+  can = (free & can_bit) != 0;
+  free &= ~can_bit;
+  return can && free != 0 ? pool.windows[static_cast<std::size_t>(std::countr_zero(free))] : nullptr;
+}
+
+/// Throws Error(mpi) where the library gives no window that this carrier can use.
+void allocate(MPI_Comm comm, PutWindow& window) {
+  check_mpi(MPI_Win_allocate(static_cast<MPI_Aint>(window.bytes), 1, MPI_INFO_NULL, comm, &window.base, &window.handle),
+            "MPI_Win_allocate");
+  check_mpi(MPI_Win_set_errhandler(window.handle, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  int* model = nullptr;
+  int has_one = 0;
+  check_mpi(MPI_Win_get_attr(window.handle, MPI_WIN_MODEL, static_cast<void*>(&model), &has_one), "MPI_Win_get_attr");
+  require(has_one != 0 && *model == MPI_WIN_UNIFIED, ErrorKind::mpi,
+          "MPI_WIN_MODEL: what others put is not seen in memory");
+  check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window.handle), "MPI_Win_lock_all");
+}
+
+/// The first rank of the communicator gives it.
+std::uint64_t next_number(const Talk& talk, const PutWindow& window) {
+  if (talk.rank() != 0) return ~std::uint64_t{0};
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return mix(mix(mix(static_cast<std::uint64_t>(now)) + static_cast<std::uint64_t>(getpid())) +
+             reinterpret_cast<std::uintptr_t>(&window)) |
+         1;
+}
+
+/// Null on all ranks where one gets none: to free it would take all of them, so it is left behind.
+PutWindow* make_window(Talk& talk, MPI_Comm comm, WindowPool& pool, std::int64_t bytes) {
+  auto window = std::make_unique<PutWindow>();
+  window->bytes = bytes;
+  std::uint64_t number = next_number(talk, *window);
+  try {
+    allocate(comm, *window);
+  } catch (const std::exception& error) {
+    pool.refusal = error.what();
+    number &= ~std::uint64_t{1};
+  }
+  window->number = talk.common_bits(number);
+  if ((window->number & 1) == 0) {
+    if (pool.refusal.empty()) pool.refusal = "the MPI library gives another rank no window";
+    return nullptr;
+  }
+  KeptWindows& known = kept_windows();
+  const std::lock_guard lock(known.mutex);
+  known.all.push_back(window.get());
+  pool.windows.push_back(window.get());
+  return window.release();
+}
+
+std::shared_ptr<Puts> puts_of(MPI_Comm comm, PutWindow& window, const Plan& plan, NodeMemory& memory) {
+  auto puts = std::make_shared<WindowPuts>(comm, window);
+  for (const auto& [peer, part] : find_written(plan, memory))
+    memory.peers[peer] = {puts->add_mirror(peer, part), nullptr, nullptr};
+  return puts;
+}
+
+MPI_Comm communicator_of(const Talk& talk) {
+  return *static_cast<const MPI_Comm*>(talk.communicator());
+}
+
+}  // namespace
+
+bool are_windows_apart(MPI_Comm comm) {
+  if constexpr (!quirks.mixes_windows_up) return true;
+  int is_initialized = 0;
+  int all = 0;
+  int size = 0;
+  check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
+  if (is_initialized != 0) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size == 1 || size == all;
+}
+
+std::string why_no_window(const Talk& talk) {
+  if constexpr (simulated) return "puts are not simulated";
+  return pool_of(communicator_of(talk)).refusal;
+}
+
+std::string share_window_with_all(Talk& talk, const Plan& plan, std::shared_ptr<NodeMemory>& memory) {
+  const MPI_Comm comm = communicator_of(talk);
+  WindowPool& pool = pool_of(comm);
+  bool can = memory != nullptr;
+  PutWindow* window = find_free(talk, pool, plan.window_bytes, can);
+  if (!can) {
+    memory = nullptr;
+    return "some ranks get no memory for the words of their plans";
+  }
+  if (window == nullptr && pool.refusal.empty()) window = make_window(talk, comm, pool, plan.window_bytes);
+  if (window == nullptr) {
+    memory = nullptr;
+    return pool.refusal;
+  }
+  window->taken.store(true, std::memory_order_relaxed);
+  if (window->base != nullptr) std::memset(window->base, 0, static_cast<std::size_t>(plan.window_bytes));
+  std::string failure;
+  try {
+    memory->puts = puts_of(comm, *window, plan, *memory);
+    check_mpi(MPI_Win_sync(window->handle), "MPI_Win_sync");
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  // Nobody puts before all words are 0.
+  if (talk.common_bits(failure.empty() ? 1 : 0) != 0) return {};
+  memory = nullptr;
+  return failure.empty() ? "another rank has no memory for what it puts" : failure;
+}
+
+void free_windows() noexcept {
+  KeptWindows& known = kept_windows();
+  const std::lock_guard lock(known.mutex);
+  // Threads may have made windows of different communicators at the same time.
+  std::ranges::stable_sort(known.all, {}, &PutWindow::number);
+  for (PutWindow* const window : known.all) {
+    MPI_Win_unlock_all(window->handle);
+    MPI_Win_free(&window->handle);
+    window->handle = MPI_WIN_NULL;
+  }
+}
+
+}  // namespace laneway
