@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_line.hpp"
 #include "base/nearest.hpp"
-#include "base/tell.hpp"
 #include "commands.hpp"
 #include "data/specs.hpp"
 #include "measure/library.hpp"

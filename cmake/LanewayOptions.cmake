@@ -8,7 +8,7 @@ if(LANEWAY_IS_TOP_LEVEL)
   set(auto AUTO)
 endif()
 
-option(LANEWAY_MPI "Build the rooms that need MPI, and the library itself" ON)
+option(LANEWAY_MPI "Build the layers that need MPI, and the library itself" ON)
 set(LANEWAY_BENCH ${auto} CACHE STRING "Build laneway-bench and the tools: ON, OFF, or AUTO if what they need is found")
 option(LANEWAY_EXAMPLES "Build the examples" ${LANEWAY_IS_TOP_LEVEL})
 option(LANEWAY_PRELOAD "Build liblaneway_mpi.so, which takes over the calls of unchanged programs" ${LANEWAY_IS_TOP_LEVEL})

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "takeover.hpp"
 
 namespace laneway::hypre {
@@ -18,7 +18,7 @@ namespace {
 void* find_next(const char* name) {
   void* const found = dlsym(RTLD_NEXT, name);
   if (found != nullptr) return found;
-  tell("hypre: this program has no " + std::string(name) + " of hypre " HYPRE_RELEASE_VERSION);
+  log_line("hypre: this program has no " + std::string(name) + " of hypre " HYPRE_RELEASE_VERSION);
   std::abort();
 }
 

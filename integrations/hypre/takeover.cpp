@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "algorithms/trials/expected_exchanges.hpp"
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 
 namespace laneway::hypre {
 
@@ -86,7 +86,7 @@ class ReturnedErrors {
 [[noreturn]] void abort_job(MPI_Comm comm, const std::string& what) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  tell("hypre, rank " + std::to_string(rank) + ": " + what + " (LANEWAY_DISABLE=1 leaves all exchanges to hypre)");
+  log_line("hypre, rank " + std::to_string(rank) + ": " + what + " (LANEWAY_DISABLE=1 leaves all exchanges to hypre)");
   MPI_Abort(comm, MPI_ERR_OTHER);
   std::abort();
 }
@@ -304,7 +304,7 @@ void Takeover::make(const Exchange& exchange, Kind kind, Plan& plan) {
     MPI_Comm_rank(exchange.package->comm, &rank);
     const std::lock_guard lock(mutex_);
     if (rank == 0 && text != last_error_)
-      tell("hypre: an exchange is left to hypre, because it cannot be planned: " + text);
+      log_line("hypre: an exchange is left to hypre, because it cannot be planned: " + text);
     last_error_ = text;
     return;
   }
@@ -367,19 +367,19 @@ void Takeover::end() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank != 0 || !is_verbose("hypre")) return;
-  if (!off_because_.empty()) return tell("hypre, rank 0: all exchanges passed through: " + off_because_);
+  if (!off_because_.empty()) return log_line("hypre, rank 0: all exchanges passed through: " + off_because_);
   std::int64_t plans = 0;
   std::string names;
   for (const auto& [strategy, count] : strategies_) {
     plans += count;
     names += (names.empty() ? ": " : ", ") + strategy + " " + std::to_string(count);
   }
-  tell("hypre, rank 0: " + std::to_string(outcomes_[static_cast<std::size_t>(Outcome::taken_over)]) +
-       " exchanges taken over, by " + std::to_string(plans) + " plans" + names);
+  log_line("hypre, rank 0: " + std::to_string(outcomes_[static_cast<std::size_t>(Outcome::taken_over)]) +
+           " exchanges taken over, by " + std::to_string(plans) + " plans" + names);
   for (std::size_t i = 1; i < outcomes_.size(); ++i)
     if (outcomes_[i] > 0)
-      tell("hypre, rank 0: " + std::to_string(outcomes_[i]) + " exchanges passed through " +
-           std::string(reason(static_cast<Outcome>(i))));
+      log_line("hypre, rank 0: " + std::to_string(outcomes_[i]) + " exchanges passed through " +
+               std::string(reason(static_cast<Outcome>(i))));
 }
 
 }  // namespace laneway::hypre

@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "base/log_line.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 #include "mpi/attribute_key.hpp"
 
 namespace laneway {
@@ -75,7 +75,7 @@ int new_code(ErrorKind kind, int mpi_class) {
 /// error.
 int code_with_text(ErrorKind kind, const std::string& text, int mpi_class = 0) {
   if constexpr (simulated) {
-    tell(text);
+    log_line(text);
     return error_class(kind, mpi_class);
   }
   static std::mutex mutex;
@@ -115,10 +115,10 @@ int raise_without_mpi(const char* call) noexcept {
     try {
       throw;
     } catch (const Error& error) {
-      tell(std::string(call) + ": " + error.what());
+      log_line(std::string(call) + ": " + error.what());
       return error_class(error.kind(), error.mpi_class());
     } catch (const std::exception& error) {
-      tell(std::string(call) + ": " + error.what());
+      log_line(std::string(call) + ": " + error.what());
     }
   } catch (...) {
   }

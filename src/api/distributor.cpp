@@ -64,17 +64,17 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
   return guarded(__func__, comm, [&] {
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
-    Told told;
+    RankNumbers numbers_of_ranks;
     const std::exception_ptr failure = problem_in([&] {
       require_pointer(distributor, "distributor");
       check_list(exports, "exports", exportranks, "exportranks");
       made->sent = runs_by_rank(exports, exportranks, communicator.ranks(), "exportranks");
-      told.ranks = made->sent.ranks;
-      told.counts.assign(told.ranks.size(), 1);
-      told.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
+      numbers_of_ranks.ranks = made->sent.ranks;
+      numbers_of_ranks.counts.assign(numbers_of_ranks.ranks.size(), 1);
+      numbers_of_ranks.numbers.assign(made->sent.counts.begin(), made->sent.counts.end());
     });
     const std::unique_ptr<Arrivals> arrivals =
-        tell_numbers(communicator, told, info, problem_with_hints(info, failure));
+        exchange_numbers(communicator, numbers_of_ranks, info, problem_with_hints(info, failure));
     made->exports = exports;
     made->received.ranks = arrivals->sources;
     for (const std::int64_t count : numbers_in(*arrivals)) {
@@ -95,20 +95,20 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
   return guarded(__func__, comm, [&] {
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
-    Told told;
+    RankNumbers numbers_of_ranks;
     std::exception_ptr failure = problem_in([&] {
       require_pointer(distributor, "distributor");
       require(exports >= 0, ErrorKind::count, "exports is " + std::to_string(exports));
       check_list(imports, "imports", importranks, "importranks");
       check_list(imports, "imports", ids, "ids");
       made->received = lists_by_rank(imports, importranks, communicator.ranks(), "importranks");
-      told.ranks = made->received.ranks;
-      told.counts = made->received.counts;
-      for (const MPI_Count i : made->received.elements) told.numbers.push_back(ids[i]);
+      numbers_of_ranks.ranks = made->received.ranks;
+      numbers_of_ranks.counts = made->received.counts;
+      for (const MPI_Count i : made->received.elements) numbers_of_ranks.numbers.push_back(ids[i]);
     });
     // The exchange goes from those who want to those who have.
     const std::unique_ptr<Arrivals> arrivals =
-        tell_numbers(communicator, told, info, problem_with_hints(info, failure));
+        exchange_numbers(communicator, numbers_of_ranks, info, problem_with_hints(info, failure));
     made->exports = exports;
     made->imports = imports;
     made->sent.ranks = arrivals->sources;

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 3> levels = {"warn", "info", "debug"};
 
 struct Item {
   std::string_view level;
-  std::optional<std::string_view> room;  // none: all
+  std::optional<std::string_view> part;  // none: all
 };
 
 std::vector<Item> items_of(std::string_view text) {
@@ -47,11 +47,11 @@ std::string unknown(std::string_view what, std::string_view text, const Names& n
 
 }  // namespace
 
-LogLevel level_in(std::string_view text, std::string_view room) {
+LogLevel level_in(std::string_view text, std::string_view part) {
   LogLevel found = LogLevel::warn;
   for (const Item& item : items_of(text)) {
     const auto level = std::ranges::find(levels, item.level);
-    if (level != levels.end() && (!item.room || *item.room == room))
+    if (level != levels.end() && (!item.part || *item.part == part))
       found = static_cast<LogLevel>(level - levels.begin());
   }
   return found;
@@ -60,8 +60,8 @@ LogLevel level_in(std::string_view text, std::string_view room) {
 std::string complaint_about_log(std::string_view text) {
   for (const Item& item : items_of(text)) {
     if (std::ranges::find(levels, item.level) == levels.end()) return unknown("level", item.level, levels);
-    if (item.room && std::ranges::find(rooms_that_log, *item.room) == rooms_that_log.end())
-      return unknown("room", *item.room, rooms_that_log);
+    if (item.part && std::ranges::find(parts_that_log, *item.part) == parts_that_log.end())
+      return unknown("part", *item.part, parts_that_log);
   }
   return "";
 }

@@ -23,11 +23,11 @@ namespace laneway {
 ///  | MPI's graph topologies, and its attributes | a communicator of the same ranks that remembers its topology |
 ///  | sends are persistent                       | they are nonblocking: SMPI charges only these to the sender  |
 ///  | receives are as long as their messages     | shorter ones claim as much as those that travel when sent    |
-///  | letters of setup are looked for, then taken | they are received at once, up to 64 MiB, and sent synchronously |
-///  | what is measured for `auto` is remembered  | it is measured each time, with the fewest exchanges          |
-///  | blocks of data are moved                   | the same, or only the time passes (core/block_memory.hpp)    |
-///  | errors have codes of their own with a text | they have MPI's codes, and the text goes to standard error   |
-///  | copies, packing and sharing cores take time | the time that the machine file gives for them passes        |
+///  | control messages of setup are looked for, then taken | they are received at once, up to 64 MiB, and sent
+///  synchronously | | what is measured for `auto` is remembered  | it is measured each time, with the fewest exchanges
+///  | | blocks of data are moved                   | the same, or only the time passes (core/block_memory.hpp)    | |
+///  errors have codes of their own with a text | they have MPI's codes, and the text goes to standard error   | |
+///  copies, packing and sharing cores take time | the time that the machine file gives for them passes        |
 #ifdef LANEWAY_SIMULATED
 inline constexpr bool simulated = true;
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
+#include "base/log_line.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 #include "communicator/communicator.hpp"
 #include "mpi/engine.hpp"
 #include "mpi/running.hpp"
@@ -21,9 +21,10 @@ void say_once(bool engine) {
   int rank = 0;
   if (has_world()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    tell(std::string("lnw_progress=thread needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; exchanges "
-                     "progress in calls of ") +
-         (engine ? "the MPI library" : "this library only"));
+    log_line(
+        std::string("lnw_progress=thread needs MPI_THREAD_MULTIPLE, which MPI_Init_thread has not provided; exchanges "
+                    "progress in calls of ") +
+        (engine ? "the MPI library" : "this library only"));
 }
 
 }  // namespace

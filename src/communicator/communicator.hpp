@@ -110,7 +110,7 @@ class Communicator {
   /// Hints given when the communicator was created, by this library's functions or in its info.
   HintTexts hints;
 
-  /// What other rooms keep with the communicator.
+  /// What other parts keep with the communicator.
   template <class T>
   [[nodiscard]] T& attachment() {
     return attachments_.get<T>();

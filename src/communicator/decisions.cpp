@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/bytes/wire.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 
 namespace laneway {
 
@@ -64,20 +64,20 @@ void Decisions::compare(const PrivateComm& comm) {
   writer.put(before_);
   for (const std::string& decision : latest_) writer.put(bytes_of(decision));
   const Bytes mine = writer.take();
-  Mailbox mailbox(comm);
+  ControlRounds rounds(comm);
   std::string found;
   if (comm.rank() == 0) {
     std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
     std::iota(others.begin(), others.end(), 1);
-    const std::vector<Bytes> inbox = mailbox.exchange({}, others, PrivateComm::decisions_tag);
+    const std::vector<Bytes> inbox = rounds.exchange({}, others, PrivateComm::decisions_tag);
     const OfRank own(mine);
     for (std::size_t i = 0; i < inbox.size() && found.empty(); ++i)
       found = difference(own, OfRank(inbox[i]), others[i]);
-    std::vector<Letter> answers;
+    std::vector<ControlMessage> answers;
     for (const Rank other : others) answers.push_back({other, bytes_of(found)});
-    (void)mailbox.exchange(std::move(answers), {}, PrivateComm::decisions_tag);
+    (void)rounds.exchange(std::move(answers), {}, PrivateComm::decisions_tag);
   } else {
-    found = text_of(mailbox.exchange({{0, mine}}, {0}, PrivateComm::decisions_tag).front());
+    found = text_of(rounds.exchange({{0, mine}}, {0}, PrivateComm::decisions_tag).front());
   }
   before_ += static_cast<std::int64_t>(latest_.size());
   latest_.clear();

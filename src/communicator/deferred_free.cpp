@@ -13,7 +13,7 @@
 
 #include "base/process/relax.hpp"
 #include "base/simulated.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/sessions.hpp"
 #include "mpi/check.hpp"
 #include "mpi/running.hpp"

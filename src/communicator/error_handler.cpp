@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "mpi/check.hpp"
 #include "mpi/running.hpp"
 
@@ -37,7 +37,7 @@ void call_error_handler(MPI_Comm comm, int code) {
     if (handler == MPI_ERRORS_ARE_FATAL) {
       std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
       int length = 0;
-      if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS) tell(text.data());
+      if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS) log_line(text.data());
     }
     MPI_Errhandler_free(&handler);
   }

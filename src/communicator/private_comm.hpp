@@ -32,9 +32,9 @@ class PeerFailure : public Error {
   using Error::Error;
 };
 
-/// Letters that are on their way. MPI reads them until their requests are complete, so they outlive a failure.
+/// Control messages that are on their way. MPI reads them until their requests are complete, so they outlive a failure.
 struct Posted {
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   std::vector<MPI_Request> requests;
   std::unique_ptr<Posted> next;
 };
@@ -119,8 +119,8 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   [[nodiscard]] int take_tags(int count = own_channels);
 
   /// A rank that fails in a collective step of setup, behind the agreement, tells all others, who look for that
-  /// wherever they wait (see together). What is left of the step on this communicator would be taken for letters of the
-  /// next, so that it is used for no other.
+  /// wherever they wait (see together). What is left of the step on this communicator would be taken for control
+  /// messages of the next, so that it is used for no other.
   [[nodiscard]] bool spoilt() const { return spoilt_; }
   /// Whether this rank is in a step that all complete or none.
   [[nodiscard]] bool is_together() const { return together_; }
@@ -228,7 +228,7 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     std::int64_t among = -1;    // the tag of the last meeting of some
   };
   /// A failure as it is told.
-  struct FailureLetter {
+  struct FailureMessage {
     Progress came;
     std::int32_t kind = 0;
     Rank source = 0;
@@ -239,13 +239,13 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
     const std::vector<Rank>& members;
     int tag;
   };
-  [[nodiscard]] bool is_ahead(const FailureLetter& letter) const;
-  [[noreturn]] static void throw_failure(const FailureLetter& letter);
+  [[nodiscard]] bool is_ahead(const FailureMessage& control_message) const;
+  [[noreturn]] static void throw_failure(const FailureMessage& control_message);
 
   mutable Progress came_;
   mutable const Meeting* meeting_ = nullptr;
-  mutable std::optional<FailureLetter> later_;  // of a rank that has come further than this one
-  mutable FailureLetter told_;                  // MPI may read it after the step
+  mutable std::optional<FailureMessage> later_;  // of a rank that has come further than this one
+  mutable FailureMessage told_;                  // MPI may read it after the step
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;

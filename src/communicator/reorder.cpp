@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "machine/reorder/partition.hpp"
 #include "machine/reorder/reorder.hpp"
 
@@ -15,8 +15,9 @@ namespace {
 
 constexpr Rank root = 0;
 
-std::vector<Bytes> exchange(const PrivateComm& comm, std::vector<Letter> letters, std::vector<Rank> from) {
-  return Mailbox(comm).carry({Round::Kind::exchange, std::move(letters), std::move(from), {}, nullptr});
+std::vector<Bytes> exchange(const PrivateComm& comm, std::vector<ControlMessage> control_messages,
+                            std::vector<Rank> from) {
+  return ControlRounds(comm).carry({Round::Kind::exchange, std::move(control_messages), std::move(from), {}, nullptr});
 }
 
 void put(Writer& writer, const std::vector<int>& values) {
@@ -53,7 +54,7 @@ RankPlacement place_described(const std::vector<Bytes>& inbox) {
   return place_ranks(nodes, edges);
 }
 
-std::vector<Letter> roles_of(const RankPlacement& placement) {
+std::vector<ControlMessage> roles_of(const RankPlacement& placement) {
   const Reordering reordering{placement.weight, placement.cut_before, placement.cut_after, placement.moved,
                               has_partitioner()};
   std::vector<Role> roles(placement.process.size());
@@ -62,15 +63,15 @@ std::vector<Letter> roles_of(const RankPlacement& placement) {
     roles[v].player = player;
     roles[static_cast<std::size_t>(player)].vertex = static_cast<Rank>(v);
   }
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   for (std::size_t r = 0; r < roles.size(); ++r) {
     Writer writer;
     writer.put(roles[r].vertex);
     writer.put(roles[r].player);
     writer.put(reordering);
-    letters.push_back({static_cast<Rank>(r), writer.take()});
+    control_messages.push_back({static_cast<Rank>(r), writer.take()});
   }
-  return letters;
+  return control_messages;
 }
 
 }  // namespace
@@ -79,18 +80,18 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
   const bool is_root = comm.rank() == root;
   std::vector<Rank> everybody(is_root ? static_cast<std::size_t>(comm.size()) : 0);
   std::iota(everybody.begin(), everybody.end(), 0);
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   std::exception_ptr failure;
   {
     const std::vector<Bytes> inbox = exchange(comm, {{root, describe(node, lists)}}, std::move(everybody));
     try {
-      if (is_root) letters = roles_of(place_described(inbox));
+      if (is_root) control_messages = roles_of(place_described(inbox));
     } catch (...) {
       failure = std::current_exception();
     }
   }
   agree(comm, failure, hints);
-  const std::vector<Bytes> answer = exchange(comm, std::move(letters), {root});
+  const std::vector<Bytes> answer = exchange(comm, std::move(control_messages), {root});
   Reader reader(answer.front());
   Role role;
   role.vertex = reader.get<Rank>();

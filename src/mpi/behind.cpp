@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 
 namespace laneway {
 
 void* symbol_behind(const char* name) {
   void* const found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) {
-    tell(std::string(name) + " was called, but there is no MPI library behind this one");
+    log_line(std::string(name) + " was called, but there is no MPI library behind this one");
     std::abort();
   }
   return found;

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/log_line.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 #include "mpi/quirks.hpp"
 
 namespace laneway {
@@ -23,7 +23,7 @@ bool check() {
   if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return true;
   const std::string complaint = complaint_about_library(version.data(), "liblaneway.so");
   if (complaint.empty()) return true;
-  tell(complaint);
+  log_line(complaint);
   // A launcher takes the other ranks down when the first has gone: each says it.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   std::_Exit(EXIT_FAILURE);

@@ -27,7 +27,7 @@ struct LevelOf {
 /// What a rank whose state machine does not run here sends to one whose does, in the exchange of this number.
 using Outside = std::function<Bytes(Rank from, Rank to, int exchange)>;
 
-[[noreturn]] Bytes missing_letter(Rank from, Rank to) {
+[[noreturn]] Bytes missing_message(Rank from, Rank to) {
   throw Error(ErrorKind::topology, "setup: rank " + std::to_string(to) + " expects a letter from rank " +
                                        std::to_string(from) +
                                        ", which sends none: the two disagree about the edges between them");
@@ -91,10 +91,11 @@ class Group {
   void exchange(const Outside& outside, std::vector<std::vector<Bytes>>& inboxes) {
     std::map<std::pair<Rank, Rank>, std::deque<Bytes>> mail;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      for (Letter& letter : rounds_[i].letters) {
-        ++costs_[i].letters_sent;
-        costs_[i].letter_bytes_sent += static_cast<std::int64_t>(letter.data.size());
-        if (contains(letter.peer)) mail[{ranks_[i], letter.peer}].push_back(std::move(letter.data));
+      for (ControlMessage& control_message : rounds_[i].control_messages) {
+        ++costs_[i].control_messages_sent;
+        costs_[i].control_bytes_sent += static_cast<std::int64_t>(control_message.data.size());
+        if (contains(control_message.peer))
+          mail[{ranks_[i], control_message.peer}].push_back(std::move(control_message.data));
       }
     }
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -104,13 +105,13 @@ class Group {
           continue;
         }
         const auto it = mail.find({from, ranks_[i]});
-        if (it == mail.end() || it->second.empty()) missing_letter(from, ranks_[i]);
+        if (it == mail.end() || it->second.empty()) missing_message(from, ranks_[i]);
         inboxes[i].push_back(std::move(it->second.front()));
         it->second.pop_front();
       }
     }
-    for (const auto& [pair, letters] : mail)
-      require(letters.empty(), ErrorKind::topology,
+    for (const auto& [pair, control_messages] : mail)
+      require(control_messages.empty(), ErrorKind::topology,
               "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
                   std::to_string(pair.first));
   }
@@ -147,8 +148,9 @@ struct VirtualRank {
   std::unique_ptr<Planner> planner;
 };
 
-/// Plans some ranks with as few others as that takes. Which these are follows from the letters that are asked for: the
-/// region of a rank that has to send one is planned in its turn, as far as that letter and no further.
+/// Plans some ranks with as few others as that takes. Which these are follows from the control messages that are asked
+/// for: the region of a rank that has to send one is planned in its turn, as far as that control message and no
+/// further.
 class Setup {
  public:
   Setup(const PatternOf& pattern, const Machine& machine, std::span<const LevelOf> levels,
@@ -199,9 +201,9 @@ class Setup {
     Rank to;
     Bytes data;
   };
-  /// Letters that ranks of a region send in an exchange, by (from, to).
-  using Letters = std::vector<Sent>;
-  /// Letters are kept, since other regions will ask for them, but no more than this.
+  /// Control messages that ranks of a region send in an exchange, by (from, to).
+  using ControlMessages = std::vector<Sent>;
+  /// Control messages are kept, since other regions will ask for them, but no more than this.
   static constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
 
   [[nodiscard]] Rank region_id(Rank rank) const { return machine_.region_id(levels_.front().level, rank); }
@@ -228,30 +230,30 @@ class Setup {
                                                      options, virtual_rank.inner);
   }
 
-  Bytes letter(Rank from, Rank to, int exchange) {
+  Bytes control_message(Rank from, Rank to, int exchange) {
     const std::pair key{region_id(from), exchange};
-    if (!kept_.contains(key)) keep(key, letters(key.first, exchange));
-    const Letters& all = kept_.at(key);
+    if (!kept_.contains(key)) keep(key, control_messages(key.first, exchange));
+    const ControlMessages& all = kept_.at(key);
     const auto sent =
         std::lower_bound(all.begin(), all.end(), std::pair(from, to),
                          [](const Sent& a, std::pair<Rank, Rank> pair) { return std::pair(a.from, a.to) < pair; });
-    if (sent == all.end() || sent->from != from || sent->to != to) missing_letter(from, to);
+    if (sent == all.end() || sent->from != from || sent->to != to) missing_message(from, to);
     return sent->data;
   }
 
-  void keep(const std::pair<Rank, int>& key, Letters letters) {
+  void keep(const std::pair<Rank, int>& key, ControlMessages control_messages) {
     std::size_t bytes = 0;
-    for (const Sent& sent : letters) bytes += sizeof(Sent) + sent.data.capacity();
+    for (const Sent& sent : control_messages) bytes += sizeof(Sent) + sent.data.capacity();
     if (kept_bytes_ + bytes > most_kept_bytes) {
       kept_.clear();
       kept_bytes_ = 0;
     }
     kept_bytes_ += bytes;
-    kept_.emplace(key, std::move(letters));
+    kept_.emplace(key, std::move(control_messages));
   }
 
   /// Ranks whose plans nobody wants know the regions of their peers: only the first exchange tells these.
-  Letters letters(Rank region, int exchange) {
+  ControlMessages control_messages(Rank region, int exchange) {
     Group<Planner> group(machine_.region(levels_.front().level, region).members);
     std::vector<VirtualRank> members(group.ranks().size());
     if (exchange > 0) group.skip_exchange();
@@ -265,10 +267,10 @@ class Setup {
       group.add(planner, [&] { return planner.begin(exchange > 0 ? &peer_regions : nullptr); });
     }
     while (!group.is_at(exchange)) group.step(outside_, agreed_);
-    Letters result;
+    ControlMessages result;
     for (std::size_t i = 0; i < members.size(); ++i)
-      for (Letter& letter : group.rounds()[i].letters)
-        result.push_back({group.ranks()[i], letter.peer, std::move(letter.data)});
+      for (ControlMessage& control_message : group.rounds()[i].control_messages)
+        result.push_back({group.ranks()[i], control_message.peer, std::move(control_message.data)});
     std::sort(result.begin(), result.end(),
               [](const Sent& a, const Sent& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
     return result;
@@ -283,9 +285,9 @@ class Setup {
   const Rank few_;
   const std::shared_ptr<const Fabric> fabric_;  ///< that messages inside nodes take; null: ranks share memory
   const bool packs_;
-  const Outside outside_ = [this](Rank from, Rank to, int exchange) { return letter(from, to, exchange); };
+  const Outside outside_ = [this](Rank from, Rank to, int exchange) { return control_message(from, to, exchange); };
   std::vector<double> agreed_;
-  std::map<std::pair<Rank, int>, Letters> kept_;  // by region and exchange
+  std::map<std::pair<Rank, int>, ControlMessages> kept_;  // by region and exchange
   std::size_t kept_bytes_ = 0;
 };
 
@@ -317,7 +319,7 @@ std::vector<Plan> localize_virtual_ranks(std::vector<Plan> plans, std::span<cons
     group.add(localizer, [&] { return localizer.begin(); });
   }
   std::vector<double> none;
-  const Outside nobody = [](Rank from, Rank to, int) { return missing_letter(from, to); };
+  const Outside nobody = [](Rank from, Rank to, int) { return missing_message(from, to); };
   while (!group.done()) group.step(nobody, none);
   for (std::size_t r = 0; r < plans.size(); ++r) plans[r] = localizers[r]->take_plan();
   return plans;

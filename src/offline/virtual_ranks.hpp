@@ -16,8 +16,8 @@ namespace laneway {
 
 /// What one rank's setup cost.
 struct SetupCost {
-  std::int64_t letters_sent = 0;
-  std::int64_t letter_bytes_sent = 0;
+  std::int64_t control_messages_sent = 0;
+  std::int64_t control_bytes_sent = 0;
   std::int64_t region_gathers = 0;
   std::int64_t region_gather_bytes = 0;  ///< of all contributions that this rank holds
   double processor_seconds = 0;          ///< of its planner, in this process

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "communicator/communicator.hpp"
 #include "communicator/hints/unknown_variables.hpp"
 #include "preload/calls/requests.hpp"
@@ -107,7 +107,7 @@ int begin(int code) {
   try {
     (void)Communicator::find(MPI_COMM_SELF);
   } catch (const std::exception& error) {
-    tell(error.what());
+    log_line(error.what());
   }
   const auto at_end = [](MPI_Comm, int, void*, void*) {
     end();

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "mpi/library.hpp"
 #include "mpi/quirks.hpp"
 
@@ -24,7 +24,7 @@ namespace {
   if (version(text, &length) != MPI_SUCCESS) return;
   const std::string complaint = complaint_about_library(text, "liblaneway_mpi.so");
   if (complaint.empty()) return;
-  tell(complaint);
+  log_line(complaint);
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -58,8 +58,8 @@ void check_loaded_libraries() {
     const void* const other = library_of(dlsym(handle, "PMPI_Recv"));
     dlclose(handle);
     if (other == nullptr || other == ours) continue;
-    tell("this liblaneway_mpi.so was built for " + std::string(quirks.name) +
-         ", but the program uses another MPI library: " + path);
+    log_line("this liblaneway_mpi.so was built for " + std::string(quirks.name) +
+             ", but the program uses another MPI library: " + path);
     std::_Exit(EXIT_FAILURE);
   }
 }
@@ -72,7 +72,7 @@ void* find_tool(const char* symbol) {
 void* find_next(const char* symbol) {
   void* const found = dlsym(RTLD_NEXT, symbol);
   if (found == nullptr) {
-    tell(std::string("the MPI library has no ") + symbol + ", unlike the one that liblaneway_mpi.so was built for");
+    log_line(std::string("the MPI library has no ") + symbol + ", unlike the one that liblaneway_mpi.so was built for");
     std::_Exit(EXIT_FAILURE);
   }
   return found;

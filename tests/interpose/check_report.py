@@ -162,7 +162,7 @@ def allocations():
 
 def logs():
     _, output = run(2, "ring", "5", LANEWAY_LOG="info:interpos")
-    check(output.count("LANEWAY_LOG names the room 'interpos': is interpose meant?") == 1, f"a wrong room: {output}")
+    check(output.count("LANEWAY_LOG names the part 'interpos': is interpose meant?") == 1, f"a wrong part: {output}")
     _, output = run(2, "ring", "5", LANEWAY_LOG="info:interpose")
     check(output.count("preload: MPI_Neighbor_allgather: 5 taken over (rank 0)") == 1, f"LANEWAY_LOG=info:interpose: {output}")
 

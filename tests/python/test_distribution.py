@@ -40,7 +40,7 @@ if comm.rank == 0:
 
 @pytest.fixture(autouse=True)
 def _quick_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tested is the packaging: compiled without optimisation, a room at once, and what has no MPI once for all wheels."""
+    """What is tested is the packaging: compiled without optimisation, a part at once, and what has no MPI once for all wheels."""
     quick = "-DCMAKE_CXX_FLAGS_RELEASE='-O0 -DNDEBUG' -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DLANEWAY_MAP_PREFIX=OFF"
     monkeypatch.setenv("CMAKE_ARGS", f"{os.environ.get('CMAKE_ARGS', '')} {quick}".strip())
 

@@ -42,12 +42,12 @@ def test_the_page_of_c_has_every_function() -> None:
     assert {name for name in stems if not re.search(rf"`{name}`", page)} == set()
 
 
-def test_the_page_of_rooms_has_every_room() -> None:
-    text = (root() / "cmake/LanewayRooms.cmake").read_text()
-    found = re.search(r"set\(LANEWAY_ROOM_ORDER\s+([^)]*)\)", text)
+def test_the_page_of_layers_has_every_layer() -> None:
+    text = (root() / "cmake/LanewayLayers.cmake").read_text()
+    found = re.search(r"set\(LANEWAY_LAYERS\s+([^)]*)\)", text)
     assert found
-    page = (root() / "docs/concepts/rooms.md").read_text()
-    table = page.split("| room | content | needs MPI |\n")[1].split("\n\n")[0]
+    page = (root() / "docs/concepts/layers.md").read_text()
+    table = page.split("| layer | content | needs MPI |\n")[1].split("\n\n")[0]
     assert [name for row in table.splitlines()[1:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])] == found[1].split()
 
 

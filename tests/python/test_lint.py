@@ -108,23 +108,23 @@ def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None
     assert len(lint.check_tidy(tree)) == 2
 
 
-def test_a_room_that_includes_what_it_does_not_depend_on_does_not_compile(tmp_path: Path) -> None:
+def test_a_layer_that_includes_what_it_does_not_depend_on_does_not_compile(tmp_path: Path) -> None:
     _needs("cmake")
-    rooms = {"core": "", "pattern": "DEPENDS core", "lanes": "DEPENDS pattern"}
-    for name, depends in rooms.items():
+    layers = {"base": "", "plan": "DEPENDS base", "algorithms": "DEPENDS plan"}
+    for name, depends in layers.items():
         folder = tmp_path / "src" / name
         folder.mkdir(parents=True)
-        (folder / "CMakeLists.txt").write_text(f"laneway_room({name} SOURCES {name}.cpp {depends})\n")
+        (folder / "CMakeLists.txt").write_text(f"laneway_layer({name} {depends})\nlaneway_part({name} .)\n")
         (folder / f"{name}.hpp").write_text("#pragma once\n")
         (folder / f"{name}.cpp").write_text(f'#include "{name}/{name}.hpp"\n')
-    top = ["cmake_minimum_required(VERSION 3.20)", "project(rooms LANGUAGES CXX)", f'include("{root()}/cmake/LanewayRooms.cmake")']
-    top += ["add_library(laneway_flags INTERFACE)", *(f"add_subdirectory(src/{name})" for name in rooms)]
-    (tmp_path / "test.cpp").write_text('#include "core/core.hpp"\n#include "lanes/lanes.hpp"\n')
-    top += ["add_library(test OBJECT test.cpp)", "target_link_libraries(test PRIVATE laneway_core)"]
+    top = ["cmake_minimum_required(VERSION 3.20)", "project(layers LANGUAGES CXX)", f'include("{root()}/cmake/LanewayLayers.cmake")']
+    top += ["add_library(laneway_flags INTERFACE)", *(f"add_subdirectory(src/{name})" for name in layers)]
+    (tmp_path / "test.cpp").write_text('#include "base/base.hpp"\n#include "algorithms/algorithms.hpp"\n')
+    top += ["add_library(test OBJECT test.cpp)", "target_link_libraries(test PRIVATE laneway.base)"]
     (tmp_path / "CMakeLists.txt").write_text("\n".join(top) + "\n")
 
     def builds() -> str:
-        configure = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-DLANEWAY_STRICT_ROOMS=ON"]
+        configure = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-DLANEWAY_STRICT_LAYERS=ON"]
         for argv in (configure, ["cmake", "--build", str(tmp_path / "build")]):
             done = subprocess.run(argv, capture_output=True, text=True)
             if done.returncode != 0:
@@ -132,9 +132,9 @@ def test_a_room_that_includes_what_it_does_not_depend_on_does_not_compile(tmp_pa
         return ""
 
     assert builds() == ""
-    (tmp_path / "src/algorithms/neighborhood/lanes.cpp").write_text('#include "core/core.hpp"\n')  # by pattern
+    (tmp_path / "src/algorithms/algorithms.cpp").write_text('#include "base/base.hpp"\n')  # by plan
     assert builds() == ""
-    (tmp_path / "src/base/core.cpp").write_text('#include "plan/pattern.hpp"\n')
-    assert "pattern/pattern.hpp: No such file" in builds()
-    (tmp_path / "src/base/CMakeLists.txt").write_text("laneway_room(core SOURCES core.cpp DEPENDS pattern)\n")
-    assert "room core must not depend on pattern" in builds()
+    (tmp_path / "src/base/base.cpp").write_text('#include "plan/plan.hpp"\n')
+    assert "plan/plan.hpp: No such file" in builds()
+    (tmp_path / "src/base/CMakeLists.txt").write_text("laneway_layer(base DEPENDS plan)\nlaneway_part(base .)\n")
+    assert "layer base must not depend on plan" in builds()

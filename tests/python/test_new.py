@@ -16,7 +16,7 @@ from laneway_tools.places.paths import root
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The rooms that the rules of strategies need."""
+    """The folders that the rules of strategies need."""
     for folder in ("src/base", "src/machine", "src/algorithms/neighborhood"):
         shutil.copytree(root() / folder, tmp_path / folder)
     (tmp_path / "tests/unit").mkdir(parents=True)
@@ -45,7 +45,7 @@ def test_a_new_strategy_compiles(tree: Path) -> None:
 def test_the_test_of_a_new_strategy_passes(tree: Path) -> None:
     if not os.environ.get("LANEWAY_TEST_LONG"):
         pytest.skip("SKIP: a nightly test (./dev test --nightly)")
-    libraries = [root() / f"build/nompi/src/{room}/liblaneway_{room}.a" for room in ("machine", "core")]
+    libraries = [root() / f"build/nompi/src/{layer}/liblaneway.{layer}.a" for layer in ("machine", "base")]
     if not all(library.is_file() for library in libraries):
         pytest.skip("SKIP: the preset nompi is not built")
     skeleton.new_strategy(tree, "first_member")

@@ -114,7 +114,7 @@ def test_what_says_how_everything_is_built_affects_every_test(monkeypatch: pytes
     query = f"build.ninja:\n  input: RERUN_CMAKE\n    | {root()}/tests/unit/CMakeLists.txt\n"
     monkeypatch.setattr(affected, "_output", lambda argv: query)
     assert affected.tests_affected("nompi", ["tests/unit/a.cpp"]) == ["a"]
-    assert affected.tests_affected("nompi", ["docs/concepts/rooms.md"]) == []
+    assert affected.tests_affected("nompi", ["docs/concepts/layers.md"]) == []
     assert affected.tests_affected("nompi", ["tests/unit/CMakeLists.txt"]) == ["a", "b"]
 
 

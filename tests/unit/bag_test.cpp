@@ -24,7 +24,7 @@ namespace {
 /// What goes wrong on the way.
 enum class Fault { none, lost_credit, lost_bundle, early_end };
 
-/// From one rank to another in order; else any mail may arrive next.
+/// From one rank to another in order; else any messages may arrive next.
 class BagNetwork {
  public:
   BagNetwork(Rank ranks, std::uint32_t seed, Fault what = Fault::none)
@@ -32,7 +32,7 @@ class BagNetwork {
 
   Fault fault;
   std::mutex mutex;
-  std::vector<std::map<Rank, std::deque<BagMail>>> boxes;
+  std::vector<std::map<Rank, std::deque<BagMessage>>> boxes;
   std::mt19937 random;
   std::int64_t faults = 0;
 
@@ -45,51 +45,51 @@ class BagNetwork {
   std::vector<Flying> flying = std::vector<Flying>(boxes.size());
 };
 
-class VirtualBagPost final : public BagPost {
+class VirtualBagMessenger final : public BagMessenger {
  public:
-  VirtualBagPost(BagNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+  VirtualBagMessenger(BagNetwork& network, Rank rank) : network_(network), rank_(rank) {}
 
   [[nodiscard]] Rank rank() const override { return rank_; }
-  void send(Rank to, BagMail mail) override {
+  void send(Rank to, BagMessage incoming) override {
     EXPECT_NE(to, rank_);
     const std::lock_guard lock(network_.mutex);
-    if (spoil(mail)) return;
-    count(to, mail);
-    network_.boxes[static_cast<std::size_t>(to)][rank_].push_back(std::move(mail));
+    if (spoil(incoming)) return;
+    count(to, incoming);
+    network_.boxes[static_cast<std::size_t>(to)][rank_].push_back(std::move(incoming));
   }
-  [[nodiscard]] std::optional<BagMail> take() override {
+  [[nodiscard]] std::optional<BagMessage> take() override {
     const std::lock_guard lock(network_.mutex);
     auto& box = network_.boxes[static_cast<std::size_t>(rank_)];
     if (box.empty() || network_.random() % 4 == 0) return std::nullopt;
     const auto from = std::next(box.begin(), static_cast<std::ptrdiff_t>(network_.random() % box.size()));
-    BagMail mail = std::move(from->second.front());
+    BagMessage incoming = std::move(from->second.front());
     from->second.pop_front();
     if (from->second.empty()) box.erase(from);
-    return mail;
+    return incoming;
   }
   [[nodiscard]] bool all_sent() override { return true; }
 
  private:
-  void count(Rank to, const BagMail& mail) {
-    if (mail.topic == BagTopic::lane || mail.topic == BagTopic::local) {
+  void count(Rank to, const BagMessage& incoming) {
+    if (incoming.topic == BagTopic::lane || incoming.topic == BagTopic::local) {
       BagNetwork::Flying& own = network_.flying[static_cast<std::size_t>(rank_)];
-      own.to[to].push_back(static_cast<std::int64_t>(mail.data.capacity()));
+      own.to[to].push_back(static_cast<std::int64_t>(incoming.data.capacity()));
       own.now += own.to[to].back();
       own.most = std::max(own.most, own.now);
-    } else if (mail.topic == BagTopic::credit) {
+    } else if (incoming.topic == BagTopic::credit) {
       BagNetwork::Flying& other = network_.flying[static_cast<std::size_t>(to)];
       other.now -= other.to[rank_].front();
       other.to[rank_].pop_front();
     }
   }
 
-  /// True where the mail is lost.
-  bool spoil(BagMail& mail) {
-    const bool bundle = mail.topic == BagTopic::lane || mail.topic == BagTopic::local;
-    if (network_.fault == Fault::lost_credit) return mail.topic == BagTopic::credit && ++network_.faults == 3;
+  /// True where the messages is lost.
+  bool spoil(BagMessage& incoming) {
+    const bool bundle = incoming.topic == BagTopic::lane || incoming.topic == BagTopic::local;
+    if (network_.fault == Fault::lost_credit) return incoming.topic == BagTopic::credit && ++network_.faults == 3;
     if (network_.fault == Fault::lost_bundle) return bundle && ++network_.faults == 3;
-    if (network_.fault == Fault::early_end && mail.topic == BagTopic::down) {
-      mail.data.assign(1, std::byte{1});
+    if (network_.fault == Fault::early_end && incoming.topic == BagTopic::down) {
+      incoming.data.assign(1, std::byte{1});
       ++network_.faults;
     }
     return false;
@@ -127,8 +127,8 @@ class BagRank {
         rank_(rank),
         random_(what.seed * 7919 + static_cast<std::uint32_t>(rank)),
         nodes_(what.first),
-        post_(network, rank),
-        bag_(post_, nodes_, {what.memory, what.relays}) {}
+        messenger_(network, rank),
+        bag_(messenger_, nodes_, {what.memory, what.relays}) {}
 
   [[nodiscard]] bool done() const { return round_ == case_.rounds && bag_done_; }
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -198,7 +198,7 @@ class BagRank {
   Rank rank_;
   std::mt19937 random_;
   NodeMap nodes_;
-  VirtualBagPost post_;
+  VirtualBagMessenger messenger_;
   Bag bag_;
   State state_ = State::sending;
   int round_ = 0;
@@ -231,7 +231,8 @@ std::string run_bags(const BagCase& what) {
     if (!receiver.wrong().empty()) return receiver.wrong();
     std::int64_t arrived = 0;
     for (const auto& [key, list] : receiver.got())
-      for (const Bytes& data : list) arrived += static_cast<std::int64_t>(data.size()) + 2 * BagPost::appended_bytes;
+      for (const Bytes& data : list)
+        arrived += static_cast<std::int64_t>(data.size()) + 2 * BagMessenger::appended_bytes;
     const std::int64_t most = receiver.bag().counts().most_bytes;
     if (most > receiver.bag().most_kept() + 2 * arrived)
       return "rank " + std::to_string(to) + " has reserved " + std::to_string(most) + " bytes";
@@ -322,10 +323,10 @@ void expect_bounded(const std::vector<Rank>& first, std::int64_t memory, bool re
   const std::string where = std::to_string(ranks) + " ranks, memory " + std::to_string(memory);
   BagNetwork network(ranks, 3);
   const NodeMap nodes(first);
-  std::vector<std::unique_ptr<VirtualBagPost>> posts;
+  std::vector<std::unique_ptr<VirtualBagMessenger>> posts;
   std::vector<std::unique_ptr<Bag>> bags;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    posts.push_back(std::make_unique<VirtualBagPost>(network, rank));
+    posts.push_back(std::make_unique<VirtualBagMessenger>(network, rank));
     bags.push_back(std::make_unique<Bag>(*posts.back(), nodes, Bag::Options{memory, relays}));
   }
   const std::int64_t limit = bags[0]->most_kept();
@@ -405,10 +406,10 @@ TEST(Bag, FewWavesAndFullBundles) {
   const std::vector<Rank> first = {0, 0, 0, 3, 3, 3};
   BagNetwork network(6, 1);
   const NodeMap nodes(first);
-  std::vector<std::unique_ptr<VirtualBagPost>> posts;
+  std::vector<std::unique_ptr<VirtualBagMessenger>> posts;
   std::vector<std::unique_ptr<Bag>> bags;
   for (Rank rank = 0; rank < 6; ++rank) {
-    posts.push_back(std::make_unique<VirtualBagPost>(network, rank));
+    posts.push_back(std::make_unique<VirtualBagMessenger>(network, rank));
     bags.push_back(std::make_unique<Bag>(*posts.back(), nodes, Bag::Options{}));
   }
   const auto flush = [&] {
@@ -438,8 +439,8 @@ TEST(Bag, MemoryIsThatOfPartnersAndNodes) {
   const NodeMap nodes(first);
   EXPECT_LT(nodes.bytes(), 200U);
   BagNetwork network(16384, 1);
-  VirtualBagPost post(network, 0);
-  Bag bag(post, nodes, {});
+  VirtualBagMessenger messenger(network, 0);
+  Bag bag(messenger, nodes, {});
   const Bytes data(16);
   for (Rank to = 1; to < 16384; to += 61) ASSERT_TRUE(bag.try_send(to, data, false));
   EXPECT_EQ(bag.counts().most_bytes, 269 * 64);  // what is reserved for each message
@@ -451,10 +452,10 @@ TEST(Bag, Threads) {
   constexpr int ranks = 3, senders = 2, each = 400, rounds = 3;
   BagNetwork network(ranks, 7);
   const NodeMap nodes(std::vector<Rank>{0, 1, 1});
-  std::vector<std::unique_ptr<VirtualBagPost>> posts;
+  std::vector<std::unique_ptr<VirtualBagMessenger>> posts;
   std::vector<std::unique_ptr<Bag>> bags;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    posts.push_back(std::make_unique<VirtualBagPost>(network, rank));
+    posts.push_back(std::make_unique<VirtualBagMessenger>(network, rank));
     bags.push_back(std::make_unique<Bag>(*posts.back(), nodes, Bag::Options{0, true}));
   }
   std::array<int, ranks> got{};

@@ -23,7 +23,7 @@ namespace {
 class VirtualNetwork {
  public:
   struct UnderWay {
-    Mail mail;
+    RoundMessage incoming;
     bool acknowledged;
   };
   struct Box {
@@ -45,11 +45,11 @@ class VirtualNetwork {
   const NodeMap* nodes = nullptr;  // where these are to be counted
 };
 
-class VirtualPost final : public Post {
+class VirtualMessenger final : public Messenger {
  public:
-  VirtualPost(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+  VirtualMessenger(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
 
-  using Post::send;
+  using Messenger::send;
   [[nodiscard]] Rank rank() const override { return rank_; }
   [[nodiscard]] Rank size() const override { return static_cast<Rank>(network_.boxes.size()); }
   void send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) override {
@@ -64,14 +64,14 @@ class VirtualPost final : public Post {
     network_.box(to).under_way.push_back({{rank_, topic, step, std::move(data)}, acknowledged});
   }
   [[nodiscard]] bool all_taken() override { return network_.box(rank_).unacknowledged == 0; }
-  [[nodiscard]] std::optional<Mail> take() override {
+  [[nodiscard]] std::optional<RoundMessage> take() override {
     auto& under_way = network_.box(rank_).under_way;
     if (under_way.empty() || network_.random() % 3 == 0) return std::nullopt;
     std::swap(under_way[network_.random() % under_way.size()], under_way.back());
     VirtualNetwork::UnderWay next = std::move(under_way.back());
     under_way.pop_back();
-    if (next.acknowledged) --network_.box(next.mail.source).unacknowledged;
-    return std::move(next.mail);
+    if (next.acknowledged) --network_.box(next.incoming.source).unacknowledged;
+    return std::move(next.incoming);
   }
   void count_at(const std::vector<Rank>& ranks) override {
     for (const Rank rank : ranks) ++network_.box(rank).counter;
@@ -124,18 +124,18 @@ struct HowByNodes {
 class VirtualRound {
  public:
   VirtualRound(const FinderRow& row, const NodeMap& nodes, HowByNodes how, std::int64_t number,
-               std::vector<std::vector<Note>> notes, std::vector<RoundVotes> own, std::uint32_t seed)
-      : notes_(std::move(notes)),
+               std::vector<std::vector<Payload>> payloads, std::vector<RoundVotes> own, std::uint32_t seed)
+      : payloads_(std::move(payloads)),
         own_(std::move(own)),
         number_(number),
-        allocated_(notes_.size(), 0),
-        network(static_cast<Rank>(notes_.size()), seed),
-        state(notes_.size(), 0),
-        heard(notes_.size()),
-        votes(notes_.size()) {
+        allocated_(payloads_.size(), 0),
+        network(static_cast<Rank>(payloads_.size()), seed),
+        state(payloads_.size(), 0),
+        received(payloads_.size()),
+        votes(payloads_.size()) {
     network.nodes = &nodes;
-    for (std::size_t rank = 0; rank < notes_.size(); ++rank) {
-      posts_.push_back(std::make_unique<VirtualPost>(network, static_cast<Rank>(rank)));
+    for (std::size_t rank = 0; rank < payloads_.size(); ++rank) {
+      posts_.push_back(std::make_unique<VirtualMessenger>(network, static_cast<Rank>(rank)));
       NodeBoard* const board = how.boards == nullptr ? nullptr : how.boards->of(rank);
       boards_.push_back(board);
       const std::int64_t before = allocated_bytes_so_far();
@@ -169,41 +169,41 @@ class VirtualRound {
   bool advance(std::size_t rank) {
     Finder& finder = *finders_[rank];
     if (state[rank] == 0) {
-      finder.start(notes_[rank], own_[rank]);
+      finder.start(payloads_[rank], own_[rank]);
       state[rank] = 1;
     }
     if (finder.listens())
-      while (std::optional<Mail> mail = posts_[rank]->take()) finder.on(std::move(*mail));
+      while (std::optional<RoundMessage> incoming = posts_[rank]->take()) finder.on(std::move(*incoming));
     const bool over = finder.proceed();
     if (over) {
       votes[rank] = finder.votes();
       state[rank] = 2;
       if (boards_[rank] != nullptr) boards_[rank]->complete(number_);
     }
-    for (Note& note : finder.take_heard()) {
-      EXPECT_FALSE(heard[rank].contains(note.peer)) << "heard twice";
-      heard[rank][note.peer] = std::move(note.data);
+    for (Payload& payload : finder.take_received()) {
+      EXPECT_FALSE(received[rank].contains(payload.peer)) << "heard twice";
+      received[rank][payload.peer] = std::move(payload.data);
     }
     return over;
   }
 
-  std::vector<std::vector<Note>> notes_;
+  std::vector<std::vector<Payload>> payloads_;
   std::vector<RoundVotes> own_;
   const std::int64_t number_;
   std::vector<NodeBoard*> boards_;
   std::vector<std::int64_t> allocated_;
-  std::vector<std::unique_ptr<VirtualPost>> posts_;
+  std::vector<std::unique_ptr<VirtualMessenger>> posts_;
   std::vector<std::unique_ptr<Finder>> finders_;
 
  public:
   VirtualNetwork network;
   std::vector<int> state;  // 1: started, 2: done
-  std::vector<Heard> heard;
+  std::vector<Heard> received;
   std::vector<RoundVotes> votes;
 };
 
 struct FinderOutcome {
-  std::vector<Heard> heard;
+  std::vector<Heard> received;
   std::vector<RoundVotes> votes;
   std::int64_t messages = 0;
   std::int64_t inside = 0;
@@ -212,11 +212,11 @@ struct FinderOutcome {
 };
 
 /// Runs a round of all ranks, in random turns.
-FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::vector<std::vector<Note>>& notes,
+FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::vector<std::vector<Payload>>& payloads,
                         const std::vector<RoundVotes>& votes, std::uint32_t seed, HowByNodes how = {},
                         std::int64_t number = 0) {
-  const std::size_t ranks = notes.size();
-  VirtualRound round(row, nodes, how, number, notes, votes, seed);
+  const std::size_t ranks = payloads.size();
+  VirtualRound round(row, nodes, how, number, payloads, votes, seed);
   std::size_t done = 0;
   for (std::int64_t turn = 0; done < ranks; ++turn) {
     EXPECT_LT(turn, 4'000'000) << row.name << ": no end";
@@ -225,8 +225,8 @@ FinderOutcome run_round(const FinderRow& row, const NodeMap& nodes, const std::v
     if (round.state[rank] != 2 && round.turn(rank)) ++done;
   }
   round.expect_nothing_left(row.name);
-  return {std::move(round.heard), std::move(round.votes), round.network.messages,
-          round.network.inside,   round.most_bytes(),     round.most_allocated()};
+  return {std::move(round.received), std::move(round.votes), round.network.messages,
+          round.network.inside,      round.most_bytes(),     round.most_allocated()};
 }
 
 /// Between nodes: each way, and of steps one and several, with one rank of a node that speaks and with all.
@@ -252,7 +252,7 @@ NodeMap map_of(const std::string& machine, Rank ranks) {
 
 std::string text_of(const NodeRoute& route) {
   return "way " + std::to_string(static_cast<int>(route.way)) + ", steps " + std::to_string(route.steps) +
-         ", speakers " + std::to_string(route.speakers);
+         ", speakers " + std::to_string(route.delegates);
 }
 
 Bytes text_of(Rank from, Rank to, std::size_t bytes) {
@@ -261,25 +261,25 @@ Bytes text_of(Rank from, Rank to, std::size_t bytes) {
   return data;
 }
 
-std::vector<std::vector<Note>> random_notes(Rank ranks, std::uint32_t seed) {
+std::vector<std::vector<Payload>> random_notes(Rank ranks, std::uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<Payload>> payloads(static_cast<std::size_t>(ranks));
   // Several of the longest but one do not fit into what a rank says or is told in memory.
-  const std::array<std::size_t, 7> sizes = {0, 0, 1, 8, 300, 7000, most_relayed_note + 1};
+  const std::array<std::size_t, 7> sizes = {0, 0, 1, 8, 300, 7000, most_relayed_payload + 1};
   for (Rank from = 0; from < ranks; ++from) {
     const auto degree = static_cast<Rank>(random() % 3 == 0 ? 0 : random() % 8);
     for (Rank to = 0; to < ranks; ++to)
       if (to != from && static_cast<Rank>(random() % static_cast<std::uint32_t>(ranks)) < degree)
-        notes[static_cast<std::size_t>(from)].push_back({to, text_of(from, to, sizes[random() % sizes.size()])});
+        payloads[static_cast<std::size_t>(from)].push_back({to, text_of(from, to, sizes[random() % sizes.size()])});
   }
-  return notes;
+  return payloads;
 }
 
-std::vector<Heard> expected_of(const std::vector<std::vector<Note>>& notes) {
-  std::vector<Heard> expected(notes.size());
-  for (std::size_t from = 0; from < notes.size(); ++from)
-    for (const Note& note : notes[from])
-      expected[static_cast<std::size_t>(note.peer)][static_cast<Rank>(from)] = note.data;
+std::vector<Heard> expected_of(const std::vector<std::vector<Payload>>& payloads) {
+  std::vector<Heard> expected(payloads.size());
+  for (std::size_t from = 0; from < payloads.size(); ++from)
+    for (const Payload& payload : payloads[from])
+      expected[static_cast<std::size_t>(payload.peer)][static_cast<Rank>(from)] = payload.data;
   return expected;
 }
 
@@ -295,12 +295,12 @@ TEST(Finders, HearWhatIsSaidWhateverTheOrder) {
       std::int64_t number = 0;
       for (std::uint32_t seed = 1; seed <= 12; ++seed)
         for (const HowByNodes& how : hows_of(row, boards)) {
-          const auto notes = random_notes(ranks, seed);
-          std::vector<RoundVotes> votes(notes.size());
+          const auto payloads = random_notes(ranks, seed);
+          std::vector<RoundVotes> votes(payloads.size());
           for (std::size_t rank = 0; rank < votes.size(); ++rank) votes[rank].bytes = static_cast<std::int64_t>(rank);
-          const FinderOutcome outcome = run_round(row, nodes, notes, votes, seed * 77, how, number);
+          const FinderOutcome outcome = run_round(row, nodes, payloads, votes, seed * 77, how, number);
           if (how.boards != nullptr) ++number;
-          EXPECT_EQ(outcome.heard, expected_of(notes))
+          EXPECT_EQ(outcome.received, expected_of(payloads))
               << row.name << " on " << machine << ", seed " << seed << ", " << text_of(how.route);
           for (const RoundVotes& all : outcome.votes) EXPECT_EQ(all.bytes, ranks - 1) << row.name;
         }
@@ -315,21 +315,22 @@ TEST(Finders, NoMessageIsSentInsideANodeThatSharesMemory) {
       VirtualBoards boards(nodes, ranks);
       std::int64_t number = 0;
       for (const NodeRoute& route : routes) {
-        if (route.speakers > 1) continue;
-        std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
+        if (route.delegates > 1) continue;
+        std::vector<std::vector<Payload>> payloads(static_cast<std::size_t>(ranks));
         for (Rank from = 0; from < ranks; ++from)
           for (Rank to = 0; to < ranks; ++to)
             if (to != from && (from + to) % 3 != 0)
-              notes[static_cast<std::size_t>(from)].push_back({to, text_of(from, to, 64)});
-        const std::vector<RoundVotes> votes(notes.size());
-        const FinderOutcome outcome = run_round(row, nodes, notes, votes, 5, {route, &boards}, number++);
-        EXPECT_EQ(outcome.heard, expected_of(notes)) << row.name << " on " << machine;
+              payloads[static_cast<std::size_t>(from)].push_back({to, text_of(from, to, 64)});
+        const std::vector<RoundVotes> votes(payloads.size());
+        const FinderOutcome outcome = run_round(row, nodes, payloads, votes, 5, {route, &boards}, number++);
+        EXPECT_EQ(outcome.received, expected_of(payloads)) << row.name << " on " << machine;
         EXPECT_EQ(outcome.inside, 0) << row.name << " on " << machine;
         if (std::string_view(row.name) == "personalized_node" && route == NodeRoute{NodeWay::steps, 1, 1}) {
           EXPECT_EQ(outcome.messages, std::int64_t{nodes.nodes()} * (nodes.nodes() - 1)) << machine;
         }
         if (ranks == nodes.nodes()) continue;
-        EXPECT_GT(run_round(row, nodes, notes, votes, 5, {route, nullptr}).inside, 0) << row.name << " on " << machine;
+        EXPECT_GT(run_round(row, nodes, payloads, votes, 5, {route, nullptr}).inside, 0)
+            << row.name << " on " << machine;
       }
     }
   }
@@ -346,12 +347,12 @@ TEST(Finders, RoundsThatAreUnderWayTogetherShareABoard) {
       VirtualBoards boards(nodes, ranks);
       std::mt19937 random(static_cast<std::uint32_t>(ranks));
       std::vector<std::unique_ptr<VirtualRound>> all;
-      std::vector<std::vector<std::vector<Note>>> notes;
+      std::vector<std::vector<std::vector<Payload>>> payloads;
       for (std::int64_t number = 0; number < rounds; ++number) {
-        notes.push_back(random_notes(ranks, static_cast<std::uint32_t>(number + 40)));
+        payloads.push_back(random_notes(ranks, static_cast<std::uint32_t>(number + 40)));
         const NodeRoute& route = routes[static_cast<std::size_t>(number) % routes.size()];
-        all.push_back(std::make_unique<VirtualRound>(row, nodes, HowByNodes{route, &boards}, number, notes.back(),
-                                                     std::vector<RoundVotes>(notes.back().size()),
+        all.push_back(std::make_unique<VirtualRound>(row, nodes, HowByNodes{route, &boards}, number, payloads.back(),
+                                                     std::vector<RoundVotes>(payloads.back().size()),
                                                      static_cast<std::uint32_t>(number)));
       }
       std::size_t done = 0;
@@ -369,7 +370,8 @@ TEST(Finders, RoundsThatAreUnderWayTogetherShareABoard) {
         if (round.state[rank] != 2 && round.turn(rank)) ++done;
       }
       for (std::size_t number = 0; number < all.size(); ++number) {
-        ASSERT_EQ(all[number]->heard, expected_of(notes[number])) << row.name << " on " << machine << ", " << number;
+        ASSERT_EQ(all[number]->received, expected_of(payloads[number]))
+            << row.name << " on " << machine << ", " << number;
         all[number]->expect_nothing_left(row.name);
       }
     }
@@ -382,13 +384,13 @@ TEST(Finders, AllRanksLearnThatOneHasFailed) {
     VirtualBoards boards(nodes, 11);
     std::int64_t number = 0;
     for (Rank failed = 0; failed < 11; ++failed) {
-      auto notes = random_notes(11, 5);
-      notes[static_cast<std::size_t>(failed)].clear();
+      auto payloads = random_notes(11, 5);
+      payloads[static_cast<std::size_t>(failed)].clear();
       std::vector<RoundVotes> votes(11);
       votes[static_cast<std::size_t>(failed)].failed = failed;
       for (const HowByNodes& how : hows_of(row, boards))
         for (const RoundVotes& all :
-             run_round(row, nodes, notes, votes, 3, how, how.boards == nullptr ? 0 : number++).votes)
+             run_round(row, nodes, payloads, votes, 3, how, how.boards == nullptr ? 0 : number++).votes)
           EXPECT_EQ(all.failed, failed) << row.name;
     }
   }
@@ -402,17 +404,17 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
       if (way != NodeWay::lanes && row.routes == nullptr) continue;
       std::map<Rank, FinderOutcome> outcomes;
       for (const Rank ranks : {few, many}) {
-        std::vector<std::vector<Note>> notes(static_cast<std::size_t>(ranks));
+        std::vector<std::vector<Payload>> payloads(static_cast<std::size_t>(ranks));
         for (Rank rank = 0; rank < ranks; ++rank)
           for (Rank edge = 1; edge <= degree; ++edge)
-            notes[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
+            payloads[static_cast<std::size_t>(rank)].push_back({(rank + edge * 37) % ranks, text_of(rank, edge, 8)});
         outcomes[ranks] =
-            run_round(row, map_of("node:* rank:16", ranks), notes,
+            run_round(row, map_of("node:* rank:16", ranks), payloads,
                       std::vector<RoundVotes>(static_cast<std::size_t>(ranks)), 1, {{way, 3, on_a_node}, nullptr});
       }
       const auto each = [&](Rank ranks) { return static_cast<double>(outcomes[ranks].messages) / ranks; };
       if (way == NodeWay::steps) {
-        // To and from the ranks of the node, of which those that speak hand on in two of three steps.
+        // To and from the ranks of the node, of which those that are delegates hand on in two of three steps.
         EXPECT_LE(each(many), 4.01 * on_a_node) << row.name;
       } else {
         EXPECT_LE(each(many) - each(few), 4.01) << row.name;
@@ -422,8 +424,8 @@ TEST(Finders, NeitherMessagesNorMemoryGrowWithTheRanks) {
       constexpr std::size_t step_bytes = 2 * (sizeof(RoundVotes) + 8 * degree * on_a_node);
       EXPECT_LE(outcomes[many].most_bytes, outcomes[few].most_bytes + 4 * step_bytes) << row.name;
       EXPECT_LT(outcomes[many].most_bytes, static_cast<std::size_t>(many)) << row.name;  // not one byte a rank
-      // All that any rank allocates in the round: for its partners, those of its node where it speaks for that, and the
-      // steps among all. A step of counts may have one for each of these partners.
+      // All that any rank allocates in the round: for its partners, those of its node where it is the delegate of that,
+      // and the steps among all. A step of counts may have one for each of these partners.
       std::printf("%s, way %d: most bytes that a rank allocates: %lld of 1,024 ranks, %lld of 16,384\n", row.name,
                   static_cast<int>(way), static_cast<long long>(outcomes[few].most_allocated),
                   static_cast<long long>(outcomes[many].most_allocated));
@@ -479,7 +481,7 @@ TEST(Finders, TheChoiceFollowsTheMachine) {
   EXPECT_EQ(choose_route(by_counts, {2048, 256, 8, 8, 8 * 4000}, each_a_core).way, NodeWay::straight);
   const NodeRoute many_nodes = choose_route(by_counts, {2048, 256, 8, 8, 8 * 64, false, 8}, each_a_core);
   EXPECT_EQ(many_nodes.way, NodeWay::steps);
-  EXPECT_EQ(many_nodes.speakers, 8);
+  EXPECT_EQ(many_nodes.delegates, 8);
   const FinderChoice choice = choose_finder({2048, 64, 32, 8, 512}, slow_network);
   EXPECT_EQ(choice.seconds.size(), 4U);
   for (const auto& [finder, seconds] : choice.seconds) EXPECT_GT(seconds, 0);
@@ -494,10 +496,10 @@ TEST(Finders, OnABoardAMemberThatDoesItAnotherWayIsSeen) {
     if (!row.by_nodes) continue;
     for (const bool differs : {false, true}) {
       VirtualNetwork network(3, 1);
-      std::vector<std::unique_ptr<VirtualPost>> posts;
+      std::vector<std::unique_ptr<VirtualMessenger>> posts;
       std::vector<std::unique_ptr<Finder>> ranks;
       for (Rank rank = 0; rank < 3; ++rank) {
-        posts.push_back(std::make_unique<VirtualPost>(network, rank));
+        posts.push_back(std::make_unique<VirtualMessenger>(network, rank));
         const auto way = static_cast<std::uint8_t>(differs && rank == 2 ? 1 : 0);
         ranks.push_back(row.make(*posts.back(), {nodes, boards.of(static_cast<std::size_t>(rank)), round, {}, way}));
         ranks.back()->start({}, {});

@@ -18,10 +18,10 @@ TEST(Log, LevelsOfRooms) {
 TEST(Log, WhatIsUnknownIsNamedWithTheNearest) {
   for (const char* const good : {"", "warn", "info", "debug:choose,info:interpose,debug:hypre"})
     EXPECT_EQ(complaint_about_log(good), "") << good;
-  EXPECT_EQ(complaint_about_log("debug:devise"), "LANEWAY_LOG names the room 'devise': is device meant?");
+  EXPECT_EQ(complaint_about_log("debug:devise"), "LANEWAY_LOG names the part 'devise': is device meant?");
   EXPECT_EQ(complaint_about_log("inf"), "LANEWAY_LOG names the level 'inf': is info meant?");
   EXPECT_EQ(complaint_about_log("info:elsewhere"),
-            "LANEWAY_LOG names the room 'elsewhere'; there are choose, device, hypre, interpose");
+            "LANEWAY_LOG names the part 'elsewhere'; there are choose, device, hypre, interpose");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Bytes board_text(std::size_t member, std::int64_t round, std::size_t bytes) {
   return data;
 }
 
-void expect_said(const NodeBoard::Said& said, const Bytes& expected) {
+void expect_said(const NodeBoard::Posted& said, const Bytes& expected) {
   ASSERT_EQ(said.form, NodeBoard::Form::memory);
   EXPECT_EQ(Bytes(said.data.begin(), said.data.end()), expected);
 }
@@ -53,9 +53,9 @@ TEST(NodeBoards, CarryWhatIsSaidAndTold) {
       const Bytes what = board_text(member, round, member == 1 ? 0 : static_cast<std::size_t>(NodeBoard::most_bytes));
       EXPECT_TRUE(boards[member].say(round, what));
       expect_said(boards[0].said(member, round), what);
-      EXPECT_EQ(boards[member].told(round).form, NodeBoard::Form::none);
-      EXPECT_TRUE(boards[0].tell(member, round, board_text(member, round + 9, 100)));
-      expect_said(boards[member].told(round), board_text(member, round + 9, 100));
+      EXPECT_EQ(boards[member].scattered(round).form, NodeBoard::Form::none);
+      EXPECT_TRUE(boards[0].put(member, round, board_text(member, round + 9, 100)));
+      expect_said(boards[member].scattered(round), board_text(member, round + 9, 100));
     }
     for (std::size_t member = 0; member < 3; ++member) boards[member].complete(round);
   }
@@ -65,8 +65,8 @@ TEST(NodeBoards, WhatDoesNotFitGoesByMessage) {
   Boards boards(2);
   EXPECT_FALSE(boards[1].say(0, Bytes(static_cast<std::size_t>(NodeBoard::most_bytes) + 1)));
   EXPECT_EQ(boards[0].said(1, 0).form, NodeBoard::Form::message);
-  EXPECT_FALSE(boards[0].tell(1, 0, Bytes(static_cast<std::size_t>(NodeBoard::most_bytes) + 1)));
-  EXPECT_EQ(boards[1].told(0).form, NodeBoard::Form::message);
+  EXPECT_FALSE(boards[0].put(1, 0, Bytes(static_cast<std::size_t>(NodeBoard::most_bytes) + 1)));
+  EXPECT_EQ(boards[1].scattered(0).form, NodeBoard::Form::message);
 }
 
 TEST(NodeBoards, AnAreaIsFreeWhenItsOwnerHasCompletedAllRoundsThatUseIt) {
@@ -74,14 +74,14 @@ TEST(NodeBoards, AnAreaIsFreeWhenItsOwnerHasCompletedAllRoundsThatUseIt) {
   const Bytes what = board_text(1, 1, 10);
   for (std::int64_t round = 0; round < NodeBoard::areas; ++round) {
     EXPECT_TRUE(boards[1].say(round, what));
-    EXPECT_TRUE(boards[0].tell(1, round, what));
+    EXPECT_TRUE(boards[0].put(1, round, what));
   }
   // Round 0 is not over: what was told in it may still be read, and the same area is asked for.
   EXPECT_FALSE(boards[1].say(NodeBoard::areas, what));
-  EXPECT_FALSE(boards[0].tell(1, NodeBoard::areas, what));
+  EXPECT_FALSE(boards[0].put(1, NodeBoard::areas, what));
   boards[1].complete(NodeBoard::areas);  // by messages, before round 0
-  EXPECT_FALSE(boards[0].tell(1, 2 * NodeBoard::areas, what));
-  expect_said(boards[1].told(0), what);
+  EXPECT_FALSE(boards[0].put(1, 2 * NodeBoard::areas, what));
+  expect_said(boards[1].scattered(0), what);
   boards[1].complete(0);
   EXPECT_TRUE(boards[1].say(2 * NodeBoard::areas, what));
 }
@@ -94,7 +94,7 @@ TEST(NodeBoards, ThreadsOfSeveralRanksAndRounds) {
   std::array<std::atomic<std::int64_t>, 2 * members> wrong{};
   const auto wait_for = [](auto&& look) {
     for (;;) {
-      const NodeBoard::Said said = look();
+      const NodeBoard::Posted said = look();
       if (said.form != NodeBoard::Form::none) return said;
       std::this_thread::yield();
     }
@@ -107,18 +107,18 @@ TEST(NodeBoards, ThreadsOfSeveralRanksAndRounds) {
         for (std::int64_t round = parity; round < rounds; round += 2) {
           NodeBoard& board = boards[member];
           const auto bytes = static_cast<std::size_t>(round % 200);
-          const auto check = [&](const NodeBoard::Said& said, const Bytes& expected) {
+          const auto check = [&](const NodeBoard::Posted& said, const Bytes& expected) {
             // A thread's rounds come one after another, and use other areas than the other's: all are free.
             if (said.form != NodeBoard::Form::memory || Bytes(said.data.begin(), said.data.end()) != expected) ++faults;
           };
           if (member != 0) {
             (void)board.say(round, board_text(member, round, bytes));
-            check(wait_for([&] { return board.told(round); }), board_text(member, round + 1, bytes));
+            check(wait_for([&] { return board.scattered(round); }), board_text(member, round + 1, bytes));
           } else {
             for (std::size_t other = 1; other < members; ++other)
               check(wait_for([&] { return board.said(other, round); }), board_text(other, round, bytes));
             for (std::size_t other = 1; other < members; ++other)
-              (void)board.tell(other, round, board_text(other, round + 1, bytes));
+              (void)board.put(other, round, board_text(other, round + 1, bytes));
           }
           board.complete(round);
         }

@@ -51,7 +51,7 @@ TEST(Overview, TheChoiceIsTheSame) {
   }
 }
 
-/// What others would learn in four rounds and a reduction they hear in one letter.
+/// What others would learn in four rounds and a reduction they hear in one control message.
 TEST(Overview, TakesALetterFromAndToEachRank) {
   Pattern pattern;
   for (Rank rank = 0; rank < 16; ++rank)
@@ -60,7 +60,7 @@ TEST(Overview, TakesALetterFromAndToEachRank) {
   const VirtualSetup setup = plan_virtual_ranks(pattern, machine, choose_levels("three_step"), {}, {}, nullptr, 16);
   for (std::size_t rank = 0; rank < 16; ++rank) {
     const auto neighbors = static_cast<std::int64_t>(pattern[rank].out.size());
-    EXPECT_EQ(setup.costs[rank].letters_sent, neighbors + (rank == 0 ? 15 : 1)) << "rank " << rank;
+    EXPECT_EQ(setup.costs[rank].control_messages_sent, neighbors + (rank == 0 ? 15 : 1)) << "rank " << rank;
     EXPECT_EQ(setup.costs[rank].region_gathers, 0);
   }
 }

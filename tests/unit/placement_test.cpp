@@ -23,7 +23,7 @@ std::vector<Rank> nodes_of(const std::vector<Rank>& sizes) {
   return node;
 }
 
-std::vector<Rank> sizes_of(const Parts& parts, std::size_t count) {
+std::vector<Rank> sizes_of(const PartOf& parts, std::size_t count) {
   std::vector<Rank> sizes(count);
   for (Rank part : parts) ++sizes[static_cast<std::size_t>(part)];
   return sizes;
@@ -66,7 +66,7 @@ void expect_sound(const RankPlacement& placement, const std::vector<Rank>& node,
 }
 
 std::int64_t least_cut(const Edges& edges, const std::vector<Rank>& node, std::vector<Rank> sizes) {
-  Parts parts(node.size());
+  PartOf parts(node.size());
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::function<void(std::size_t)> choose = [&](std::size_t v) {
     if (v == parts.size()) {
@@ -259,9 +259,9 @@ TEST(Partition, FillsExactly) {
     Edges edges;
     for (int count = pick(4 * ranks); count > 0; --count) edges.push_back({pick(ranks), pick(ranks), pick(100)});
     const Adjacency graph(ranks, edges);
-    Parts parts(static_cast<std::size_t>(ranks));
+    PartOf parts(static_cast<std::size_t>(ranks));
     for (Rank& part : parts) part = pick(static_cast<int>(sizes.size()));
-    const Parts before = parts;
+    const PartOf before = parts;
     Rank needed = 0;
     for (std::size_t p = 0; p < sizes.size(); ++p) needed += std::max(sizes_of(parts, sizes.size())[p] - sizes[p], 0);
     fill_exactly(graph, sizes, parts);
@@ -282,22 +282,22 @@ TEST(Partition, FillsExactly) {
 TEST(Partition, Grows) {
   // A clique of three and a pair.
   const Adjacency graph(6, {{0, 2, 5}, {2, 5, 5}, {0, 5, 5}, {1, 3, 9}, {1, 2, 1}});
-  EXPECT_EQ(grow(graph, {1, 2, 3}), (Parts{2, 1, 2, 1, 0, 2}));
-  EXPECT_EQ(grow(graph, {6}), Parts(6, 0));
-  EXPECT_EQ(grow(Adjacency(3, {}), {0, 1, 2}), (Parts{2, 2, 1}));
+  EXPECT_EQ(grow(graph, {1, 2, 3}), (PartOf{2, 1, 2, 1, 0, 2}));
+  EXPECT_EQ(grow(graph, {6}), PartOf(6, 0));
+  EXPECT_EQ(grow(Adjacency(3, {}), {0, 1, 2}), (PartOf{2, 2, 1}));
 }
 
 TEST(Partition, FillingMovesWhatIsLooselyTied) {
   // 0-1-2 hang together, 3 hangs on 4 in the other part.
   const Adjacency graph(5, {{0, 1, 5}, {1, 2, 5}, {3, 4, 2}, {2, 3, 1}});
-  Parts parts{0, 0, 0, 0, 1};
+  PartOf parts{0, 0, 0, 0, 1};
   fill_exactly(graph, {3, 2}, parts);
-  EXPECT_EQ(parts, (Parts{0, 0, 0, 1, 1}));
+  EXPECT_EQ(parts, (PartOf{0, 0, 0, 1, 1}));
 }
 
 TEST(Partition, RefiningSwaps) {
   const Adjacency graph(4, {{0, 2, 5}, {1, 3, 5}, {0, 1, 1}});
-  Parts parts{0, 0, 1, 1};
+  PartOf parts{0, 0, 1, 1};
   refine(graph, parts);
   EXPECT_EQ(cut_of(graph, parts), 1);
 }

@@ -50,8 +50,8 @@ Pattern stencil_pattern(const std::string& spec, Rank ranks) {
 
 /// The most that any rank needs for its setup.
 struct Most {
-  std::int64_t letters = 0;
-  std::int64_t letter_bytes = 0;
+  std::int64_t control_messages = 0;
+  std::int64_t control_bytes = 0;
   std::int64_t gather_bytes = 0;
   std::int64_t allocations = 0;
   std::int64_t allocated_bytes = 0;
@@ -93,7 +93,8 @@ void raise(std::int64_t& most, std::int64_t value) {
     std::map<std::pair<std::size_t, Rank>, Bytes> mail;
     if (rounds.front().kind == Round::Kind::exchange) {
       for (std::size_t r = 0; r < n; ++r)
-        for (Letter& letter : rounds[r].letters) mail[{r, letter.peer}] = std::move(letter.data);
+        for (ControlMessage& control_message : rounds[r].control_messages)
+          mail[{r, control_message.peer}] = std::move(control_message.data);
       for (std::size_t r = 0; r < n; ++r)
         for (Rank from : rounds[r].from)
           inboxes[r].push_back(std::move(mail.at({static_cast<std::size_t>(from), static_cast<Rank>(r)})));
@@ -116,8 +117,8 @@ Most measure(const std::string& dims, Rank ranks, const Strategy& strategy) {
   {
     const VirtualSetup setup = plan_virtual_ranks(pattern, machine, strategy);
     for (std::size_t r = 0; r < pattern.size(); ++r) {
-      raise(most.letters, setup.costs[r].letters_sent);
-      raise(most.letter_bytes, setup.costs[r].letter_bytes_sent);
+      raise(most.control_messages, setup.costs[r].control_messages_sent);
+      raise(most.control_bytes, setup.costs[r].control_bytes_sent);
       raise(most.gather_bytes, setup.costs[r].region_gather_bytes);
       raise(most.steps, static_cast<std::int64_t>(setup.plans[r].steps.size()));
       raise(most.staging_bytes, setup.plans[r].staging_bytes);
@@ -136,7 +137,7 @@ Most measure(const std::string& dims, Rank ranks, const Strategy& strategy) {
   std::printf(
       "  most of any rank: %lld letters of %lld bytes, %lld region-gather bytes, %lld allocations of %lld bytes, "
       "%lld steps, %lld staging bytes\n",
-      static_cast<long long>(most.letters), static_cast<long long>(most.letter_bytes),
+      static_cast<long long>(most.control_messages), static_cast<long long>(most.control_bytes),
       static_cast<long long>(most.gather_bytes), static_cast<long long>(most.allocations),
       static_cast<long long>(most.allocated_bytes), static_cast<long long>(most.steps),
       static_cast<long long>(most.staging_bytes));
@@ -191,11 +192,11 @@ TEST(Setup, KnownRegionsSaveARound) {
   const Round blocks = first.resume(inbox);
   Planner second(5, pattern[5], region, *strategy, options);
   const Round again = second.begin(&first.peer_regions());
-  ASSERT_EQ(again.letters.size(), blocks.letters.size());
+  ASSERT_EQ(again.control_messages.size(), blocks.control_messages.size());
   EXPECT_EQ(again.from, blocks.from);
-  for (std::size_t i = 0; i < again.letters.size(); ++i) {
-    EXPECT_EQ(again.letters[i].peer, blocks.letters[i].peer);
-    EXPECT_EQ(again.letters[i].data, blocks.letters[i].data);
+  for (std::size_t i = 0; i < again.control_messages.size(); ++i) {
+    EXPECT_EQ(again.control_messages[i].peer, blocks.control_messages[i].peer);
+    EXPECT_EQ(again.control_messages[i].data, blocks.control_messages[i].data);
   }
 }
 

@@ -73,8 +73,8 @@ void expect_the_same(const Pattern& pattern, const Machine& machine, const std::
   ASSERT_TRUE(some.plans == of(all.plans, ranks)) << what;
   const std::vector<SetupCost> costs = of(all.costs, ranks);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    ASSERT_EQ(some.costs[i].letters_sent, costs[i].letters_sent) << what << ", rank " << ranks[i];
-    ASSERT_EQ(some.costs[i].letter_bytes_sent, costs[i].letter_bytes_sent) << what << ", rank " << ranks[i];
+    ASSERT_EQ(some.costs[i].control_messages_sent, costs[i].control_messages_sent) << what << ", rank " << ranks[i];
+    ASSERT_EQ(some.costs[i].control_bytes_sent, costs[i].control_bytes_sent) << what << ", rank " << ranks[i];
     ASSERT_EQ(some.costs[i].region_gathers, costs[i].region_gathers) << what << ", rank " << ranks[i];
     ASSERT_EQ(some.costs[i].region_gather_bytes, costs[i].region_gather_bytes) << what << ", rank " << ranks[i];
   }

@@ -52,8 +52,8 @@ struct Planned {
 
 /// The most that any rank has.
 struct SetupMost {
-  std::int64_t letters = 0;
-  std::int64_t letter_bytes = 0;
+  std::int64_t control_messages = 0;
+  std::int64_t control_bytes = 0;
   std::int64_t gather_bytes = 0;
   std::int64_t staging_bytes = 0;
   std::int64_t metadata_bytes = 0;
@@ -80,8 +80,8 @@ struct Forecast {
 SetupMost most_of(const VirtualSetup& setup) {
   SetupMost most;
   for (const SetupCost& cost : setup.costs) {
-    most.letters = std::max(most.letters, cost.letters_sent);
-    most.letter_bytes = std::max(most.letter_bytes, cost.letter_bytes_sent);
+    most.control_messages = std::max(most.control_messages, cost.control_messages_sent);
+    most.control_bytes = std::max(most.control_bytes, cost.control_bytes_sent);
     most.gather_bytes = std::max(most.gather_bytes, cost.region_gather_bytes);
     most.mean_seconds += cost.processor_seconds / static_cast<double>(setup.costs.size());
   }
@@ -162,8 +162,8 @@ Json to_json(const Forecast& forecast, const Workload& workload, const Planned& 
           {"net_bytes_total", traffic.net_bytes_total},
           {"node_messages_max", traffic.node_messages_max},
           {"node_bytes_total", traffic.node_bytes_total},
-          {"setup_letters_max", setup.letters},
-          {"setup_letter_bytes_max", setup.letter_bytes},
+          {"setup_letters_max", setup.control_messages},
+          {"setup_letter_bytes_max", setup.control_bytes},
           {"setup_gather_bytes_max", setup.gather_bytes},
           {"staging_bytes_max", setup.staging_bytes},
           {"metadata_bytes_max", setup.metadata_bytes},
@@ -209,7 +209,7 @@ int forecast_all(const PredictOptions& options) {
                  std::to_string(f.traffic.net_messages_max) + " / " + std::to_string(f.traffic.net_messages_total),
                  readable_bytes(f.traffic.net_bytes_max) + " / " + readable_bytes(f.traffic.net_bytes_total),
                  std::to_string(f.traffic.node_messages_max), readable_bytes(f.traffic.node_bytes_total),
-                 std::to_string(f.setup.letters) + ", " + readable_bytes(f.setup.letter_bytes),
+                 std::to_string(f.setup.control_messages) + ", " + readable_bytes(f.setup.control_bytes),
                  readable_bytes(f.setup.gather_bytes), readable_bytes(f.setup.staging_bytes),
                  readable_bytes(f.setup.metadata_bytes), format_seconds(f.setup.mean_seconds),
                  format_seconds(f.planning_seconds)});

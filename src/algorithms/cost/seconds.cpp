@@ -61,11 +61,11 @@ Load on_shared_cores(Load load, const HostLoad& host, const Parameters& paramete
 }
 
 double overlapped(const Load& load, const Overlap& overlap) {
-  const std::array bounds{load.injection + load.fill, load.link + load.fill, load.processor};
-  const double largest = std::ranges::max(bounds);
-  if (overlap.sharpness == 0 || bounds[0] + bounds[1] + bounds[2] == largest) return load.latency + largest;
+  const std::array busy{load.injection + load.fill, load.link + load.fill, load.processor};
+  const double largest = std::ranges::max(busy);
+  if (overlap.sharpness == 0 || busy[0] + busy[1] + busy[2] == largest) return load.latency + largest;
   double sum = 0;
-  for (const double bound : bounds) {
+  for (const double bound : busy) {
     double power = 1;
     for (int i = 0; i < overlap.sharpness; ++i) power *= bound;
     sum += power;

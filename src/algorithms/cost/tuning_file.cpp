@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/bytes/mix.hpp"
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 
 namespace laneway {
 
@@ -58,7 +58,7 @@ std::optional<Line> parse(const std::string& line) {
 }
 
 void warn_once(std::atomic<bool>& warned, const std::string& text) {
-  if (!warned.exchange(true)) tell(text);
+  if (!warned.exchange(true)) log_line(text);
 }
 
 /// Open and locked until the end of the scope.

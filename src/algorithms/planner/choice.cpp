@@ -66,8 +66,8 @@ Round Planner::counted(Round round) {
   if (!options_.counts_setup || options_.costs == nullptr) return round;
   const Parameters& parameters = options_.costs->parameters();
   std::size_t bytes = 0;
-  for (const Letter& letter : round.letters) bytes += letter.data.size();
-  const std::size_t messages = round.letters.size() + round.from.size();
+  for (const ControlMessage& control_message : round.control_messages) bytes += control_message.data.size();
+  const std::size_t messages = round.control_messages.size() + round.from.size();
   if (messages > 0)
     setup_seconds_ += seconds_of_messages(parameters, Medium::network, region_.members.size(), messages, bytes);
   if (round.kind == Round::Kind::region_gather && round.region->members.size() > 1) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "algorithms/planner/choice.hpp"
-#include "algorithms/planner/letters.hpp"
+#include "algorithms/planner/control_messages.hpp"
 #include "algorithms/planner/planner.hpp"
 
 namespace laneway {
@@ -32,19 +32,19 @@ Round Planner::tell_first() {
   for (const auto& [region, block] : blocks_) own.block_bytes[region] = block.bytes();
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   if (rank_ == 0) {
-    own_letter_ = own.to_bytes();
+    own_message_ = own.to_bytes();
     for (Rank rank = 1; rank < options_.ranks; ++rank) round.from.push_back(rank);
     next_ = &Planner::choose_for_all;
   } else {
-    round.letters.push_back({0, own.to_bytes()});
+    round.control_messages.push_back({0, own.to_bytes()});
     next_ = &Planner::await_choice;
   }
   return round;
 }
 
-/// All ranks go on from what the letters say, also the one that writes them.
+/// All ranks go on from what the control messages say, also the one that writes them.
 Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
-  std::vector<Summary> ranks = {Summary::from_bytes(own_letter_)};
+  std::vector<Summary> ranks = {Summary::from_bytes(own_message_)};
   for (const Bytes& bytes : inbox) ranks.push_back(Summary::from_bytes(bytes));
   const Overview overview(std::move(ranks), merges_all());
   std::vector<std::map<Rank, LanesOfRegion>> lanes;
@@ -53,19 +53,19 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
   if (strategies_.size() > 1) {
     for (std::size_t c = 0; c < strategies_.size(); ++c)
       selection.predictions.push_back(overview.predict(*options_.costs, *strategies_[c], lanes[c]));
-    // Letters came with an agreement that no plan goes without.
+    // Control messages came with an agreement that no plan goes without.
     if (options_.counts_setup)
       selection.setup_seconds =
           seconds_of_choice(strategies_.size(), overview.edges(), static_cast<std::size_t>(options_.ranks));
     selection.chosen = best_of(selection, strategies_, options_);
   }
   const Strategy& chosen = *strategies_[selection.chosen];
-  std::map<Rank, Bytes> letters;  // by region
+  std::map<Rank, Bytes> control_messages;  // by region
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (Rank rank = 0; rank < options_.ranks; ++rank) {
     const Rank region = overview.region_of(rank);
-    Bytes& letter = letters[region];
-    if (letter.empty()) {
+    Bytes& control_message = control_messages[region];
+    if (control_message.empty()) {
       Writer writer;
       put_selection(writer, selection);
       if (chosen.relays()) {
@@ -75,12 +75,12 @@ Round Planner::choose_for_all(const std::vector<Bytes>& inbox) {
         put_lanes(writer, lanes[selection.chosen].at(region).out);
         put_edge_ranges(writer, places);
       }
-      letter = writer.take();
+      control_message = writer.take();
     }
     if (rank == rank_)
-      own_letter_ = letter;
+      own_message_ = control_message;
     else
-      round.letters.push_back({rank, letter});
+      round.control_messages.push_back({rank, control_message});
   }
   next_ = &Planner::follow_choice;
   return round;
@@ -92,7 +92,7 @@ Round Planner::await_choice(const std::vector<Bytes>&) {
 }
 
 Round Planner::follow_choice(const std::vector<Bytes>& inbox) {
-  Reader reader(rank_ == 0 ? own_letter_ : inbox.front());
+  Reader reader(rank_ == 0 ? own_message_ : inbox.front());
   selection_ = get_selection(reader);
   if (strategies_[selection_.chosen]->relays()) {
     view_.region = region_;

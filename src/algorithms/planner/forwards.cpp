@@ -46,11 +46,11 @@ Round Planner::tell_receivers() {
       return std::pair(pattern_.out[a].peer, ordinal[a]) < std::pair(pattern_.out[b].peer, ordinal[b]);
     });
   std::map<std::size_t, Located> located;
-  std::map<Rank, Writer> letters;
+  std::map<Rank, Writer> control_messages;
   for (const Lane& lane : lanes) {
     for (const Piece& piece : lane.pieces) {
       if (piece.source != rank_) continue;
-      Writer& writer = letters[lane.receiver];
+      Writer& writer = control_messages[lane.receiver];
       writer.put(lane.sender);
       std::vector<std::pair<std::size_t, std::pair<RangeList, RangeList>>> carried;
       for (std::size_t edge : edges_to.at(lane.to_region)) {
@@ -71,7 +71,7 @@ Round Planner::tell_receivers() {
     }
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
-  for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
+  for (auto& [peer, writer] : control_messages) round.control_messages.push_back({peer, writer.take()});
   std::set<Rank> sources;
   for (const Lane& lane : itinerary_.in_lanes)
     if (lane.receiver == rank_)
@@ -149,7 +149,7 @@ Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
       const bool carried = forward != itinerary_.forwards.end() && key(*forward) == wanted;
       writer.put(carried ? forward->intervals : RangeList{});
     });
-    if (!writer.empty()) round.letters.push_back({member, writer.take()});
+    if (!writer.empty()) round.control_messages.push_back({member, writer.take()});
     for_each_cut_arrival(member, rank_, [&](int, int, int) { from.insert(member); });
   }
   round.from.assign(from.begin(), from.end());

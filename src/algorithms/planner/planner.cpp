@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "algorithms/lowering/pack.hpp"
-#include "algorithms/planner/letters.hpp"
+#include "algorithms/planner/control_messages.hpp"
 #include "base/error.hpp"
 
 namespace laneway {
@@ -121,7 +121,7 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   for (Rank peer : peers) {
     Writer writer;
     writer.put(region_.id);
-    round.letters.push_back({peer, writer.take()});
+    round.control_messages.push_back({peer, writer.take()});
     round.from.push_back(peer);
   }
   expected_ = round.from;
@@ -178,15 +178,15 @@ Round Planner::tell_blocks() {
   for (const auto& [region, block] : blocks_) {
     Writer writer;
     writer.put(block.bytes());
-    round.letters.push_back({first_destination.at(region), writer.take()});
+    round.control_messages.push_back({first_destination.at(region), writer.take()});
   }
-  // The source alone knows which of its destinations is the first, so every destination gets a letter.
+  // The source alone knows which of its destinations is the first, so every destination gets a control message.
   std::set<Rank> told;
-  for (const Letter& letter : round.letters) told.insert(letter.peer);
+  for (const ControlMessage& control_message : round.control_messages) told.insert(control_message.peer);
   std::set<Rank> others;
   for (const Edge& edge : pattern_.out)
     if (crosses(edge) && !told.contains(edge.peer)) others.insert(edge.peer);
-  for (Rank peer : others) round.letters.push_back({peer, {}});
+  for (Rank peer : others) round.control_messages.push_back({peer, {}});
   std::set<Rank> sources;
   for (const Edge& edge : pattern_.in)
     if (crosses(edge)) sources.insert(edge.peer);
@@ -255,15 +255,15 @@ Round Planner::answer_lanes(const std::vector<Bytes>& inbox) {
     std::stable_sort(in_lanes_[c].begin(), in_lanes_[c].end(),
                      [](const Lane& a, const Lane& b) { return a.from_region < b.from_region; });
   }
-  std::map<Rank, Writer> letters;
+  std::map<Rank, Writer> control_messages;
   for (const Traffic& traffic : view_.in) {
     if (traffic.edges.front().destination != rank_) continue;
-    Writer& writer = letters[traffic.edges.front().source];
+    Writer& writer = control_messages[traffic.edges.front().source];
     for (const std::vector<Lane>& all : in_lanes_)
       put_lanes(writer, std::ranges::equal_range(all, traffic.region, {}, &Lane::from_region));
   }
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
-  for (auto& [peer, writer] : letters) round.letters.push_back({peer, writer.take()});
+  for (auto& [peer, writer] : control_messages) round.control_messages.push_back({peer, writer.take()});
   for (const Traffic& traffic : view_.out)
     if (traffic.edges.front().source == rank_) round.from.push_back(traffic.edges.front().destination);
   next_ = &Planner::share_lanes;

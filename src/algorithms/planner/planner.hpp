@@ -20,7 +20,7 @@
 
 namespace laneway {
 
-struct Letter {
+struct ControlMessage {
   Rank peer = 0;
   Bytes data;
 };
@@ -28,13 +28,13 @@ struct Letter {
 /// One round of communication that a planner asks for.
 struct Round {
   enum class Kind {
-    exchange,       ///< send `letters`, receive one letter from each rank in `from`
+    exchange,       ///< send `control messages`, receive one control message from each rank in `from`
     region_gather,  ///< every member of the region gets the contributions of all, in the order of the members
     largest,        ///< all ranks get the largest of each number
     done,
   };
   Kind kind = Kind::done;
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   std::vector<Rank> from;
   Bytes contribution;
   const Region* region = nullptr;  ///< of region_gather
@@ -44,8 +44,8 @@ struct Round {
 /// Numbers as the answer to a round.
 [[nodiscard]] Bytes to_bytes(const std::vector<double>& numbers);
 
-/// Up to so many ranks let the first one choose for all of them. That takes two rounds, in which it has a letter from
-/// and to each of them, instead of four rounds and a reduction.
+/// Up to so many ranks let the first one choose for all of them. That takes two rounds, in which it has a control
+/// message from and to each of them, instead of four rounds and a reduction.
 inline constexpr Rank few_ranks = 32;
 
 /// What all ranks of a communicator agree on for one plan.
@@ -127,13 +127,14 @@ class Planner {
   /// `peer_regions`, if given, is what an earlier planner on the same topology and machine found.
   Round begin(const std::map<Rank, Rank>* peer_regions = nullptr);
 
-  /// Whether the round that `begin` has returned is a letter to the first rank, which chooses for all. It gets those of
-  /// the others in its next round, and answers each; the others hear nothing in their next and the answer in the third.
+  /// Whether the round that `begin` has returned is a control message to the first rank, which chooses for all. It gets
+  /// those of the others in its next round, and answers each; the others hear nothing in their next and the answer in
+  /// the third.
   [[nodiscard]] bool lets_first_choose() const {
     return next_ == &Planner::choose_for_all || next_ == &Planner::await_choice;
   }
 
-  /// `inbox[i]` is the letter from `from[i]`, or the contribution of the region's i-th member.
+  /// `inbox[i]` is the control message from `from[i]`, or the contribution of the region's i-th member.
   Round resume(const std::vector<Bytes>& inbox);
 
   [[nodiscard]] Plan take_plan() { return std::move(plan_); }
@@ -216,8 +217,8 @@ class Planner {
   std::vector<std::int64_t> source_begin_;  ///< by edge: where its own bytes begin, without deduplication
   std::map<Rank, Block> blocks_;
   std::vector<Rank> expected_;
-  double setup_seconds_ = 0;  // of the letters and gathers so far
-  Bytes own_letter_;          ///< of the rank that chooses for all, to itself
+  double setup_seconds_ = 0;  // of the control messages and gathers so far
+  Bytes own_message_;         ///< of the rank that chooses for all, to itself
   std::optional<EdgeRanges> edge_ranges_;
   RegionView view_;
   RegionView unmerged_;                      ///< if some strategy merges nothing

@@ -84,10 +84,10 @@ Ways ways_of(const NodeMap& nodes, bool relays) {
 
 }  // namespace
 
-Bag::Bag(BagPost& post, const NodeMap& nodes, const Options& options)
-    : post_(post), nodes_(nodes), relays_(options.relays), node_(nodes.node_of(post.rank())) {
+Bag::Bag(BagMessenger& messenger, const NodeMap& nodes, const Options& options)
+    : messenger_(messenger), nodes_(nodes), relays_(options.relays), node_(nodes.node_of(messenger.rank())) {
   const std::vector<Rank> members = nodes.members_of(node_);
-  index_ = static_cast<Rank>(std::ranges::lower_bound(members, post.rank()) - members.begin());
+  index_ = static_cast<Rank>(std::ranges::lower_bound(members, messenger.rank()) - members.begin());
   // Each way out has a bundle that is filled and those in flight; of each way in those in flight may be held here. All
   // ranks have bundles of the same length, as one holds what others fill.
   const Ways ways = ways_of(nodes, relays_);
@@ -126,12 +126,12 @@ bool Bag::has_credit(const Out& out) const {
   return out.in_flight == 0 || out.in_flight + reserved(out.filling) <= bundles_in_flight * capacity_;
 }
 
-void Bag::post(Out& out) {
+void Bag::send_bundle(Out& out) {
   out.last = size_of(out.filling);
-  if (reserved(out.filling) > 2 * (out.last + BagPost::appended_bytes)) {
+  if (reserved(out.filling) > 2 * (out.last + BagMessenger::appended_bytes)) {
     const std::int64_t before = reserved(out.filling);
     Bytes fitting;
-    fitting.reserve(static_cast<std::size_t>(out.last + BagPost::appended_bytes));
+    fitting.reserve(static_cast<std::size_t>(out.last + BagMessenger::appended_bytes));
     fitting.insert(fitting.end(), out.filling.begin(), out.filling.end());
     out.filling = std::move(fitting);
     count_memory(reserved(out.filling) - before);
@@ -141,8 +141,8 @@ void Bag::post(Out& out) {
   out.in_flight += bytes;
   at(out.round).in_flight += bytes;
   ++counts_.bundles;
-  post_.send(out.hop,
-             {post_.rank(), out.topic, out.round, std::exchange(out.messages, 0), std::exchange(out.filling, {})});
+  messenger_.send(out.hop, {messenger_.rank(), out.topic, out.round, std::exchange(out.messages, 0),
+                            std::exchange(out.filling, {})});
   out.forwards = false;
 }
 
@@ -153,7 +153,7 @@ void Bag::count_memory(std::int64_t bytes) {
 
 /// For so many bytes more, and what is appended on the way; doubled, up to a bundle, so that bytes are moved seldom.
 void Bag::make_room(Bytes& bytes, std::int64_t more) {
-  const std::int64_t needed = size_of(bytes) + more + BagPost::appended_bytes;
+  const std::int64_t needed = size_of(bytes) + more + BagMessenger::appended_bytes;
   const std::int64_t before = reserved(bytes);
   if (needed <= before) return;
   bytes.reserve(static_cast<std::size_t>(std::max({needed, first_room, std::min(2 * before, capacity_)})));
@@ -164,11 +164,11 @@ void Bag::make_room(Bytes& bytes, std::int64_t more) {
 bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data) {
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
   if (!out.filling.empty() &&
-      (out.round != round || size_of(out.filling) + bytes + BagPost::appended_bytes > capacity_)) {
+      (out.round != round || size_of(out.filling) + bytes + BagMessenger::appended_bytes > capacity_)) {
     if (!has_credit(out)) return false;
-    post(out);
+    send_bundle(out);
   }
-  const std::int64_t likely = std::min(out.last, capacity_ - BagPost::appended_bytes);
+  const std::int64_t likely = std::min(out.last, capacity_ - BagMessenger::appended_bytes);
   make_room(out.filling, out.filling.empty() ? std::max(bytes, likely) : bytes);
   put_record(out.filling, peer, data);
   out.round = round;
@@ -180,7 +180,8 @@ bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::
 void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data) {
   std::deque<Item>& inbox = at(round).inbox;
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
-  if (inbox.empty() || !inbox.back().open || size_of(inbox.back().data) + bytes + BagPost::appended_bytes > capacity_) {
+  if (inbox.empty() || !inbox.back().open ||
+      size_of(inbox.back().data) + bytes + BagMessenger::appended_bytes > capacity_) {
     inbox.emplace_back();
     inbox.back().open = true;
   }
@@ -196,13 +197,13 @@ bool Bag::try_send(Rank destination, std::span<const std::byte> data, bool waits
   const std::lock_guard inside(lock_);
   waits_ = waits;
   bool done = true;
-  if (destination == post_.rank()) {
+  if (destination == messenger_.rank()) {
     done = takes();
     if (done) keep(round_, destination, data);
   } else {
     Out& out = way_to(destination);
     const std::int64_t bundles = counts_.bundles;
-    done = append(out, round_, out.topic == BagTopic::lane ? destination : post_.rank(), data);
+    done = append(out, round_, out.topic == BagTopic::lane ? destination : messenger_.rank(), data);
     if (counts_.bundles != bundles) progress();
   }
   if (done) {
@@ -217,12 +218,12 @@ bool Bag::try_send(Rank destination, std::span<const std::byte> data, bool waits
 }
 
 void Bag::progress() {
-  while (std::optional<BagMail> mail = post_.take()) hear(std::move(*mail));
+  while (std::optional<BagMessage> incoming = messenger_.take()) on_message(std::move(*incoming));
   // What comes from one rank stays in order.
   std::set<Rank> blocked;
   for (auto held = held_.begin(); held != held_.end();) {
-    if (blocked.contains(held->mail.source) || !deal_with(*held)) {
-      blocked.insert(held->mail.source);
+    if (blocked.contains(held->incoming.source) || !deal_with(*held)) {
+      blocked.insert(held->incoming.source);
       ++held;
     } else {
       held = held_.erase(held);
@@ -232,18 +233,18 @@ void Bag::progress() {
   if (flushing_) advance_flush();
 }
 
-void Bag::hear(BagMail mail) {
-  Round& round = at(mail.round);
-  Reader reader(mail.data);
-  switch (mail.topic) {
+void Bag::on_message(BagMessage incoming) {
+  Round& round = at(incoming.round);
+  Reader reader(incoming.data);
+  switch (incoming.topic) {
     case BagTopic::lane:
     case BagTopic::local:
-      count_memory(reserved(mail.data));
-      round.held += size_of(mail.data);
-      held_.push_back({std::move(mail), 0});
+      count_memory(reserved(incoming.data));
+      round.held += size_of(incoming.data);
+      held_.push_back({std::move(incoming), 0});
       return;
     case BagTopic::credit: {
-      const auto out = std::ranges::find(list_, mail.source, &Out::hop);
+      const auto out = std::ranges::find(list_, incoming.source, &Out::hop);
       LANEWAY_ASSERT(out != list_.end() && !(*out)->left.empty());
       const std::int64_t bytes = (*out)->left.front();
       (*out)->left.erase((*out)->left.begin());
@@ -256,48 +257,48 @@ void Bag::hear(BagMail mail) {
       const auto sums = reader.get<Sums>();
       round.children.sent += sums.sent;
       round.children.arrived += sums.arrived;
-      ++round.children_heard;
+      ++round.children_reported;
       return;
     }
     case BagTopic::down:
-      return tell_down(mail.round, reader.get<bool>());
+      return send_down(incoming.round, reader.get<bool>());
   }
 }
 
-void Bag::give_credit(const BagMail& mail) {
-  at(mail.round).held -= size_of(mail.data);
-  post_.send(mail.source, {post_.rank(), BagTopic::credit, mail.round, 0, {}});
+void Bag::give_credit(const BagMessage& incoming) {
+  at(incoming.round).held -= size_of(incoming.data);
+  messenger_.send(incoming.source, {messenger_.rank(), BagTopic::credit, incoming.round, 0, {}});
 }
 
 /// True when the bundle is no longer held here.
 bool Bag::deal_with(Held& held) {
-  BagMail& mail = held.mail;
-  if (mail.topic == BagTopic::lane) {
+  BagMessage& incoming = held.incoming;
+  if (incoming.topic == BagTopic::lane) {
     if (!hand_on(held)) return false;
-    give_credit(mail);
-    kept_bytes_ -= reserved(mail.data);
+    give_credit(incoming);
+    kept_bytes_ -= reserved(incoming.data);
     return true;
   }
   if (!takes()) return false;
-  give_credit(mail);
-  Round& round = at(mail.round);
-  round.own.arrived += mail.messages;
-  inbox_bytes_ += reserved(mail.data);
-  round.inbox.push_back({std::move(mail.data)});
+  give_credit(incoming);
+  Round& round = at(incoming.round);
+  round.own.arrived += incoming.messages;
+  inbox_bytes_ += reserved(incoming.data);
+  round.inbox.push_back({std::move(incoming.data)});
   return true;
 }
 
 bool Bag::hand_on(Held& held) {
-  const Bytes& bundle = held.mail.data;
+  const Bytes& bundle = held.incoming.data;
   while (held.at < bundle.size()) {
     std::size_t next = held.at;
     const Record record = get_record(bundle, next);
-    if (record.peer == post_.rank()) {
+    if (record.peer == messenger_.rank()) {
       if (!takes()) return false;
-      keep(held.mail.round, held.mail.source, record.data);
+      keep(held.incoming.round, held.incoming.source, record.data);
     } else {
       Out& out = way_to(record.peer);
-      if (!append(out, held.mail.round, held.mail.source, record.data)) return false;
+      if (!append(out, held.incoming.round, held.incoming.source, record.data)) return false;
       out.forwards = true;
     }
     held.at = next;
@@ -310,7 +311,7 @@ bool Bag::hand_on(Held& held) {
 void Bag::push(bool all) {
   for (Out* const out : list_) {
     if (out->filling.empty()) continue;
-    if (all ? has_credit(*out) : out->forwards && out->in_flight == 0) post(*out);
+    if (all ? has_credit(*out) : out->forwards && out->in_flight == 0) send_bundle(*out);
   }
 }
 
@@ -357,7 +358,7 @@ bool Bag::begin_flush() {
   const std::lock_guard inside(lock_);
   if (flushing_) return false;
   flushing_ = true;
-  told_ = knows_end_ = false;
+  has_reported_ = knows_end_ = false;
   ++round_;
   push(true);
   progress();
@@ -383,26 +384,26 @@ bool Bag::is_idle(std::uint32_t round) {
 void Bag::advance_flush() {
   const std::uint32_t number = round_ - 1;
   Round& round = at(number);
-  if (told_ || round.children_heard < static_cast<Rank>(children_.size()) || !is_idle(number)) return;
+  if (has_reported_ || round.children_reported < static_cast<Rank>(children_.size()) || !is_idle(number)) return;
   const Sums sums{round.own.sent + round.children.sent, round.own.arrived + round.children.arrived};
   round.children = {};
-  round.children_heard = 0;
-  told_ = true;
+  round.children_reported = 0;
+  has_reported_ = true;
   ++counts_.waves;
-  if (!parent_) return tell_down(number, sums.sent == sums.arrived);
+  if (!parent_) return send_down(number, sums.sent == sums.arrived);
   Writer writer;
   writer.put(sums);
-  post_.send(*parent_, {post_.rank(), BagTopic::up, number, 0, writer.take()});
+  messenger_.send(*parent_, {messenger_.rank(), BagTopic::up, number, 0, writer.take()});
 }
 
-void Bag::tell_down(std::uint32_t round, bool done) {
+void Bag::send_down(std::uint32_t round, bool done) {
   LANEWAY_ASSERT(flushing_ && round == round_ - 1);
   for (const Rank child : children_) {
     Writer writer;
     writer.put(done);
-    post_.send(child, {post_.rank(), BagTopic::down, round, 0, writer.take()});
+    messenger_.send(child, {messenger_.rank(), BagTopic::down, round, 0, writer.take()});
   }
-  told_ = false;
+  has_reported_ = false;
   if (done) end_flush();
 }
 
@@ -421,14 +422,14 @@ void Bag::help() {
   if (!inside) return;
   progress();
   for (Out* const out : list_)
-    if (!out->filling.empty() && out->in_flight == 0) post(*out);
+    if (!out->filling.empty() && out->in_flight == 0) send_bundle(*out);
 }
 
 bool Bag::quiet() {
   const std::lock_guard inside(lock_);
   progress();
   return std::ranges::all_of(list_, [](const Out* out) { return out->in_flight == 0 && out->filling.empty(); }) &&
-         post_.all_sent();
+         messenger_.all_sent();
 }
 
 Bag::Counts Bag::counts() {

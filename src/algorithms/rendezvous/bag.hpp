@@ -28,7 +28,7 @@ enum class BagTopic : std::uint8_t {
   down     ///< whether that was all, on its way back
 };
 
-struct BagMail {
+struct BagMessage {
   Rank source = 0;
   BagTopic topic = BagTopic::lane;
   std::uint32_t round = 0;
@@ -36,17 +36,17 @@ struct BagMail {
   Bytes data;
 };
 
-/// What carries the bundles of a bag, to which it may append up to `appended_bytes`. Mail from one rank to another is
-/// taken in the order in which it was sent. Nothing here waits; one thread calls at a time.
-class BagPost {
+/// What carries the bundles of a bag, to which it may append up to `appended_bytes`. Messages from one rank to another
+/// is taken in the order in which it was sent. Nothing here waits; one thread calls at a time.
+class BagMessenger {
  public:
   static constexpr std::int64_t appended_bytes = 16;
 
-  virtual ~BagPost() = default;
+  virtual ~BagMessenger() = default;
 
   [[nodiscard]] virtual Rank rank() const = 0;
-  virtual void send(Rank to, BagMail mail) = 0;
-  [[nodiscard]] virtual std::optional<BagMail> take() = 0;
+  virtual void send(Rank to, BagMessage incoming) = 0;
+  [[nodiscard]] virtual std::optional<BagMessage> take() = 0;
   /// Whether nothing that was sent is read any more.
   [[nodiscard]] virtual bool all_sent() = 0;
 };
@@ -77,7 +77,7 @@ class Bag {
     std::int64_t most_bytes = 0;  ///< reserved at a time
   };
 
-  Bag(BagPost& post, const NodeMap& nodes, const Options& options);
+  Bag(BagMessenger& messenger, const NodeMap& nodes, const Options& options);
 
   /// False where there is no room for it yet: the caller tries again. `waits`: it does nothing else meanwhile.
   [[nodiscard]] bool try_send(Rank destination, std::span<const std::byte> data, bool waits);
@@ -113,7 +113,7 @@ class Bag {
     bool forwards = false;           ///< messages of others are in it
   };
   struct Held {
-    BagMail mail;
+    BagMessage incoming;
     std::size_t at = 0;  ///< handed on up to here
   };
   struct Item {
@@ -128,7 +128,7 @@ class Bag {
   struct Round {
     Sums own;
     Sums children;
-    Rank children_heard = 0;
+    Rank children_reported = 0;
     std::int64_t in_flight = 0;  ///< as Out's
     std::int64_t held = 0;
     std::deque<Item> inbox;
@@ -138,26 +138,26 @@ class Bag {
   [[nodiscard]] Out& way_to(Rank destination);
   [[nodiscard]] bool takes() const { return waits_ || flushing_ || inbox_bytes_ < inbox_limit_; }
   [[nodiscard]] bool has_credit(const Out& out) const;
-  void post(Out& out);
+  void send_bundle(Out& out);
   [[nodiscard]] bool append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data);
   void keep(std::uint32_t round, Rank source, std::span<const std::byte> data);
   void count_memory(std::int64_t bytes);
   void make_room(Bytes& bytes, std::int64_t more);
 
   void progress();
-  void hear(BagMail mail);
+  void on_message(BagMessage incoming);
   [[nodiscard]] bool deal_with(Held& held);
   [[nodiscard]] bool hand_on(Held& held);
-  void give_credit(const BagMail& mail);
+  void give_credit(const BagMessage& incoming);
   void push(bool all);
   void advance_flush();
-  void tell_down(std::uint32_t round, bool done);
+  void send_down(std::uint32_t round, bool done);
   void end_flush();
   [[nodiscard]] bool is_idle(std::uint32_t round);
   [[nodiscard]] bool find_item();
   [[nodiscard]] Message read();
 
-  BagPost& post_;
+  BagMessenger& messenger_;
   const NodeMap& nodes_;
   const bool relays_;
   const Rank node_;
@@ -179,7 +179,7 @@ class Bag {
   std::uint32_t round_ = 0;  ///< of what is sent
   std::uint32_t ended_ = 0;  ///< rounds
   bool flushing_ = false;
-  bool told_ = false;  ///< the parent, in this wave
+  bool has_reported_ = false;  ///< the parent, in this wave
   bool waits_ = false;
   bool separates_ = false;        ///< a round has ended, and next has not said so
   bool knows_end_ = true;         ///< the program, of the last flush

@@ -7,96 +7,96 @@
 
 namespace laneway {
 
-ByNode::ByNode(Post& post, const RoundSetting& setting, Rank speakers)
-    : post_(post),
+ByNode::ByNode(Messenger& messenger, const RoundSetting& setting, Rank delegates)
+    : messenger_(messenger),
       nodes_(setting.nodes),
-      node_(nodes_.node_of(post.rank())),
+      node_(nodes_.node_of(messenger.rank())),
       leader_(nodes_.leader_of(node_)),
-      place_(post.rank() - leader_),
-      speakers_(std::min(speakers, nodes_.following(node_))),
-      board_(speakers_ > 1 ? nullptr : setting.board),
+      place_(messenger.rank() - leader_),
+      delegates_(std::min(delegates, nodes_.following(node_))),
+      board_(delegates_ > 1 ? nullptr : setting.board),
       round_(setting.round),
       way_(setting.way),
       listens_(board_ == nullptr),
-      tellers_(speakers_) {
-  if (!speaks()) return;
+      scatterers_(delegates_) {
+  if (!is_delegate()) return;
   members_ = nodes_.members_of(node_);
   for_members_.resize(members_.size());
 }
 
-bool ByNode::goes_straight(const Note& note) const {
-  return note.data.size() > most_relayed_note;
+bool ByNode::goes_straight(const Payload& payload) const {
+  return payload.data.size() > most_relayed_payload;
 }
 
-void ByNode::start(std::vector<Note> notes, const RoundVotes& votes) {
-  std::vector<Writer> said(static_cast<std::size_t>(speakers_));
+void ByNode::start(std::vector<Payload> payloads, const RoundVotes& votes) {
+  std::vector<Writer> said(static_cast<std::size_t>(delegates_));
   for (Writer& writer : said) {
     writer.put(votes);
     writer.put(way_);
   }
-  for (const Note& note : notes) {
-    const Passage passage{post_.rank(), note.peer, goes_straight(note)};
-    put_passage(said[static_cast<std::size_t>(speaker_for(passage))], passage, note.data);
+  for (const Payload& payload : payloads) {
+    const RelayHeader relay{messenger_.rank(), payload.peer, goes_straight(payload)};
+    put_relay(said[static_cast<std::size_t>(delegate_for(relay))], relay, payload.data);
   }
   // First what others wait for most. Each begins with another one, so that not all are heard by the same first.
-  for (Rank i = 1; i <= speakers_; ++i) {
-    const Rank to = (place_ + i) % speakers_;
+  for (Rank i = 1; i <= delegates_; ++i) {
+    const Rank to = (place_ + i) % delegates_;
     Bytes data = said[static_cast<std::size_t>(to)].take();
     if (to == place_)
-      hear_member(data);
+      on_member(data);
     else if (board_ == nullptr || !board_->say(round_, data))
       send(leader_ + to, Topic::gather, std::move(data));
   }
-  for (Note& note : notes)
-    if (goes_straight(note)) send(note.peer, Topic::data, std::move(note.data));
+  for (Payload& payload : payloads)
+    if (goes_straight(payload)) send(payload.peer, Topic::data, std::move(payload.data));
 }
 
-void ByNode::on(Mail mail) {
-  switch (mail.topic) {
+void ByNode::on(RoundMessage incoming) {
+  switch (incoming.topic) {
     case Topic::data:
       --straight_;
-      heard_.push_back({mail.source, std::move(mail.data)});
+      received_.push_back({incoming.source, std::move(incoming.data)});
       return;
     case Topic::gather:
-      return hear_member(mail.data);
+      return on_member(incoming.data);
     case Topic::scatter:
-      return be_told(mail.data);
+      return on_scatter(incoming.data);
     default:
-      return hear(mail);
+      return on_node_message(incoming);
   }
 }
 
 bool ByNode::proceed() {
-  if (board_ != nullptr && !told_) look_at_board();
-  if (has_spoken_ && !has_told_ && has_heard_all()) tell_members();
-  return told_ && straight_ == 0;
+  if (board_ != nullptr && !is_scattered_) look_at_board();
+  if (has_sent_ && !has_scattered_ && has_received_all()) scatter_to_members();
+  return is_scattered_ && straight_ == 0;
 }
 
 /// Until what has been sent is known to have left, this rank listens.
 void ByNode::send(Rank to, Topic topic, Bytes data) {
-  post_.send(to, topic, 0, std::move(data));
+  messenger_.send(to, topic, 0, std::move(data));
   listens_ = true;
 }
 
 /// The first rank hears the others in their order, so that it looks in vain at one word at most.
 void ByNode::look_at_board() {
-  if (!speaks()) {
-    const NodeBoard::Said told = board_->told(round_);
-    if (told.form == NodeBoard::Form::memory) return be_told(told.data);
-    listens_ = listens_ || told.form == NodeBoard::Form::message;
+  if (!is_delegate()) {
+    const NodeBoard::Posted scattered = board_->scattered(round_);
+    if (scattered.form == NodeBoard::Form::memory) return on_scatter(scattered.data);
+    listens_ = listens_ || scattered.form == NodeBoard::Form::message;
     return;
   }
   for (; looked_at_ < members_.size(); ++looked_at_) {
-    const NodeBoard::Said said = board_->said(looked_at_, round_);
+    const NodeBoard::Posted said = board_->said(looked_at_, round_);
     if (said.form == NodeBoard::Form::none) return;
     if (said.form == NodeBoard::Form::memory)
-      hear_member(said.data);
+      on_member(said.data);
     else
       listens_ = true;
   }
 }
 
-void ByNode::hear_member(std::span<const std::byte> data) {
+void ByNode::on_member(std::span<const std::byte> data) {
   Reader reader(data);
   votes_.merge(reader.get<RoundVotes>());
   if (reader.get<std::uint8_t>() != way_) {
@@ -104,19 +104,19 @@ void ByNode::hear_member(std::span<const std::byte> data) {
     return;
   }
   route(reader);
-  if (++members_heard_ < members_.size()) return;
-  has_spoken_ = true;
-  speak();
+  if (++members_received_ < members_.size()) return;
+  has_sent_ = true;
+  send_between_nodes();
 }
 
 void ByNode::route(Reader& reader) {
   Bytes data;
   while (!reader.done()) {
-    const Passage passage = get_passage(reader, data);
-    if (nodes_.node_of(passage.destination) == node_)
-      put_passage(for_member(passage.destination), passage, data);
+    const RelayHeader relay = get_relay(reader, data);
+    if (nodes_.node_of(relay.destination) == node_)
+      put_relay(for_member(relay.destination), relay, data);
     else
-      pass_on(passage, data);
+      pass_on(relay, data);
   }
 }
 
@@ -127,42 +127,42 @@ Writer& ByNode::for_member(Rank rank) {
 }
 
 /// Each begins after itself, so that not all tell the same one first.
-void ByNode::tell_members() {
-  has_told_ = true;
+void ByNode::scatter_to_members() {
+  has_scattered_ = true;
   const auto own = static_cast<std::size_t>(place_);
   for (std::size_t i = 1; i <= members_.size(); ++i) {
     const std::size_t member = (own + i) % members_.size();
     Writer writer;
-    writer.put(votes_heard());
+    writer.put(votes_received());
     writer.put(straight_to(members_[member]));
-    Bytes told = writer.take();
-    const Bytes notes = for_members_[member].take();
-    told.insert(told.end(), notes.begin(), notes.end());
+    Bytes scattered = writer.take();
+    const Bytes payloads = for_members_[member].take();
+    scattered.insert(scattered.end(), payloads.begin(), payloads.end());
     if (member == own)
-      be_told(told);
-    else if (board_ == nullptr || !board_->tell(member, round_, told))
-      post_.send(members_[member], Topic::scatter, 0, std::move(told));
+      on_scatter(scattered);
+    else if (board_ == nullptr || !board_->put(member, round_, scattered))
+      messenger_.send(members_[member], Topic::scatter, 0, std::move(scattered));
   }
 }
 
-void ByNode::be_told(std::span<const std::byte> data) {
+void ByNode::on_scatter(std::span<const std::byte> data) {
   Reader reader(data);
   all_.merge(reader.get<RoundVotes>());
   const auto straight = reader.get<std::int32_t>();
-  hear_own(reader, straight);
-  told_ = --tellers_ == 0;
+  on_own(reader, straight);
+  is_scattered_ = --scatterers_ == 0;
 }
 
-/// `straight`: notes that come from other nodes, in addition to those that are named.
-void ByNode::hear_own(Reader& reader, int straight) {
+/// `straight`: payloads that come from other nodes, in addition to those that are named.
+void ByNode::on_own(Reader& reader, int straight) {
   straight_ += straight;
   Bytes data;
   while (!reader.done()) {
-    const Passage passage = get_passage(reader, data);
-    if (passage.straight)
+    const RelayHeader relay = get_relay(reader, data);
+    if (relay.straight)
       ++straight_;
     else
-      heard_.push_back({passage.source, std::move(data)});
+      received_.push_back({relay.source, std::move(data)});
   }
 }
 

@@ -7,7 +7,7 @@
 namespace laneway {
 
 /// A finder whose way between nodes is NodeWay::steps.
-[[nodiscard]] std::unique_ptr<Finder> make_by_steps(Post& post, const RoundSetting& setting);
+[[nodiscard]] std::unique_ptr<Finder> make_by_steps(Messenger& messenger, const RoundSetting& setting);
 /// Its seconds.
 [[nodiscard]] double cost_of_steps(const NodeRoute& route, const RoundFacts& facts, const MessageCosts& costs);
 

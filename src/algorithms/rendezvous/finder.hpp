@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/rendezvous/messenger.hpp"
 #include "algorithms/rendezvous/node_board.hpp"
 #include "algorithms/rendezvous/node_map.hpp"
-#include "algorithms/rendezvous/post.hpp"
 #include "base/bytes/wire.hpp"
 #include "machine/parameters.hpp"
 
@@ -33,7 +33,7 @@ struct Way {
 };
 
 /// What a rank says to another, each at most once in a round, or has heard from it.
-struct Note {
+struct Payload {
   Rank peer = 0;
   Bytes data;
 };
@@ -43,23 +43,23 @@ class Finder {
  public:
   virtual ~Finder() = default;
 
-  /// Begins. `notes`: to other ranks, each once.
-  virtual void start(std::vector<Note> notes, const RoundVotes& votes) = 0;
-  virtual void on(Mail mail) = 0;
-  /// Goes on as far as that needs no waiting. True when all notes have been heard, on this rank.
+  /// Begins. `payloads`: to other ranks, each once.
+  virtual void start(std::vector<Payload> payloads, const RoundVotes& votes) = 0;
+  virtual void on(RoundMessage incoming) = 0;
+  /// Goes on as far as that needs no waiting. True when all payloads have been heard, on this rank.
   virtual bool proceed() = 0;
   /// Whether a message could bring it further. Where not, looking for messages only lets those of others move.
   [[nodiscard]] virtual bool listens() const { return true; }
 
   /// What has been heard since the last call.
-  [[nodiscard]] std::vector<Note> take_heard() { return std::exchange(heard_, {}); }
+  [[nodiscard]] std::vector<Payload> take_received() { return std::exchange(received_, {}); }
   /// Whether a rank that has been heard otherwise than by message does not do the same; then the round goes no further.
   [[nodiscard]] bool differs() const { return differs_; }
   /// Of all ranks, when the round is over.
   [[nodiscard]] const RoundVotes& votes() const { return all_; }
 
  protected:
-  std::vector<Note> heard_;
+  std::vector<Payload> received_;
   RoundVotes all_;
   bool differs_ = false;
 };
@@ -74,8 +74,8 @@ enum class NodeWay : std::uint8_t {
 /// A way, and of NodeWay::steps how many there are and how many ranks of a node share its messages.
 struct NodeRoute {
   NodeWay way = NodeWay::lanes;
-  int steps = 1;      ///< 1: a message to each other node
-  Rank speakers = 1;  ///< at most
+  int steps = 1;       ///< 1: a message to each other node
+  Rank delegates = 1;  ///< at most
 
   bool operator==(const NodeRoute&) const = default;
 };
@@ -99,16 +99,17 @@ struct RoundFacts {
   double degree = 8;      ///< destinations of a rank
   double bytes = 8 * 64;  ///< that a rank sends
   bool boards = false;    ///< ranks of a node tell each other by its memory, on all nodes
-  Rank speakers = 1;      ///< ranks of a node that may speak for it
+  Rank delegates = 1;     ///< ranks of a node that may are delegates of it
 };
 
 /// A finder as everything else knows it: hint, choice, tests and benchmarks iterate over these rows.
 struct FinderRow {
   const char* name;
-  bool by_nodes = false;          ///< what is said goes by way of the first rank of a node
-  bool chooses = false;           ///< may be chosen where the hint names none
-  bool counts_in_memory = false;  ///< by Post::count_at, for which all ranks meet; where MPI has no windows nbx does it
-  std::unique_ptr<Finder> (*make)(Post& post, const RoundSetting& setting);
+  bool by_nodes = false;  ///< what is said goes by way of the first rank of a node
+  bool chooses = false;   ///< may be chosen where the hint names none
+  bool counts_in_memory =
+      false;  ///< by Messenger::count_at, for which all ranks meet; where MPI has no windows nbx does it
+  std::unique_ptr<Finder> (*make)(Messenger& messenger, const RoundSetting& setting);
   /// Seconds of one round by one of its routes.
   double (*cost)(const RoundFacts& facts, const NodeRoute& route, const MessageCosts& costs);
   /// All that it could take; null: there is one.
@@ -135,8 +136,8 @@ struct FinderChoice {
 /// The way of a finder that takes the least time by the model; the same on all ranks where the facts are.
 [[nodiscard]] NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const Parameters& parameters);
 
-/// Notes up to this many bytes go by way of the first rank of a node; longer ones go straight to their receivers, which
-/// are told to expect them.
-inline constexpr std::size_t most_relayed_note = 8192;
+/// Payloads up to this many bytes go by way of the first rank of a node; longer ones go straight to their receivers,
+/// which are told to expect them.
+inline constexpr std::size_t most_relayed_payload = 8192;
 
 }  // namespace laneway

@@ -34,11 +34,12 @@ struct MessageCosts {
   /// At least so long is what the ranks of a host have to do, where they share its cores: of all ranks on average.
   /// `told`: what a rank reads or writes in the memory of its node.
   [[nodiscard]] double work(const RoundFacts& facts, double across_messages, double inside_messages, double waits,
-                            double told = 0) const {
+                            double scattered = 0) const {
     if (cores == 0) return 0;
     const double nodes = host_nodes == 0 ? facts.nodes : std::min<double>(host_nodes, facts.nodes);
     const double each = across_messages * network_overhead + inside_messages * (node_overhead + node_wait) +
-                        waits * (facts.nodes == 1 ? node_wait : network_wait) + told * (shared.message + shared.wait);
+                        waits * (facts.nodes == 1 ? node_wait : network_wait) +
+                        scattered * (shared.message + shared.wait);
     return nodes * facts.largest_node * each / cores;
   }
   /// Until a rank that first sends so many messages has taken so many, where all do the same at once.
@@ -63,7 +64,7 @@ inline constexpr double envelope = 32;  // bytes that a message has beside what 
 /// What the ranks of a node say together.
 struct NodeFacts {
   double members = 1;
-  double note = 0;      // bytes, of one
+  double payload = 0;   // bytes, of one
   double relayed = 0;   // of it, as it goes by way of first ranks
   double partners = 0;  // of a rank, on other nodes
   double lanes = 0;     // other nodes that it speaks to, at most
@@ -71,17 +72,17 @@ struct NodeFacts {
 
   explicit NodeFacts(const RoundFacts& facts)
       : members(facts.largest_node),
-        note(facts.bytes / std::max(1.0, facts.degree) + envelope),
-        relayed(note <= static_cast<double>(most_relayed_note) ? note : envelope),
+        payload(facts.bytes / std::max(1.0, facts.degree) + envelope),
+        relayed(payload <= static_cast<double>(most_relayed_payload) ? payload : envelope),
         partners(facts.degree * (1.0 - 1.0 / facts.nodes)),
         lanes(std::min(facts.nodes - 1.0, facts.degree * facts.largest_node * (1.0 - 1.0 / facts.nodes))),
         steps(steps_among(facts.nodes)) {}
 };
 
-/// Until the ranks of a node that speak have been handed `bytes` by each of its ranks; the same time as these take to
-/// hear of them.
-[[nodiscard]] double predict_inside(double bytes, Rank speakers, const RoundFacts& facts, const MessageCosts& costs);
-/// Of long notes, which go from rank to rank.
+/// Until the ranks of a node that are delegates have been handed `bytes` by each of its ranks; the same time as these
+/// take to hear of them.
+[[nodiscard]] double predict_inside(double bytes, Rank delegates, const RoundFacts& facts, const MessageCosts& costs);
+/// Of long payloads, which go from rank to rank.
 [[nodiscard]] double predict_long(const NodeFacts& node, const MessageCosts& costs);
 
 }  // namespace laneway

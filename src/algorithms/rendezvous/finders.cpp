@@ -35,17 +35,17 @@ NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const Mess
 
 }  // namespace
 
-double predict_inside(double bytes, Rank speakers, const RoundFacts& facts, const MessageCosts& costs) {
+double predict_inside(double bytes, Rank delegates, const RoundFacts& facts, const MessageCosts& costs) {
   const double others = facts.largest_node - 1.0;
   if (others == 0) return 0;
-  if (facts.boards && speakers == 1) return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
-  const double each = bytes / speakers + sizeof(RoundVotes);
-  return costs.inside(each, speakers, others) + (others - 1) * (costs.inside(each) - costs.inside(0));
+  if (facts.boards && delegates == 1) return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
+  const double each = bytes / delegates + sizeof(RoundVotes);
+  return costs.inside(each, delegates, others) + (others - 1) * (costs.inside(each) - costs.inside(0));
 }
 
 double predict_long(const NodeFacts& node, const MessageCosts& costs) {
-  if (node.note <= node.relayed) return 0;
-  return costs.across(node.note) + node.members * node.partners * node.note * costs.byte_on_wire;
+  if (node.payload <= node.relayed) return 0;
+  return costs.across(node.payload) + node.members * node.partners * node.payload * costs.byte_on_wire;
 }
 
 std::span<const FinderRow> finders() {

@@ -40,7 +40,7 @@ bool NodeBoard::write(Word& word, std::size_t member, std::int64_t round, bool o
   return fits;
 }
 
-NodeBoard::Said NodeBoard::read(Word& word, std::size_t member, std::int64_t round, bool of_first) const {
+NodeBoard::Posted NodeBoard::read(Word& word, std::size_t member, std::int64_t round, bool of_first) const {
   const std::uint64_t value = Shared(word.word).load(std::memory_order_acquire);
   if (value / 2 != static_cast<std::uint64_t>(round + 1)) return {};
   if (value % 2 != 0) return {Form::message, {}};
@@ -51,16 +51,16 @@ bool NodeBoard::say(std::int64_t round, const Bytes& data) {
   return write(slot(own_, round).by_owner.said, own_, round, false, data);
 }
 
-NodeBoard::Said NodeBoard::said(std::size_t member, std::int64_t round) const {
+NodeBoard::Posted NodeBoard::said(std::size_t member, std::int64_t round) const {
   return read(slot(member, round).by_owner.said, member, round, false);
 }
 
-bool NodeBoard::tell(std::size_t member, std::int64_t round, const Bytes& data) {
-  return write(slot(member, round).by_first.told, member, round, true, data);
+bool NodeBoard::put(std::size_t member, std::int64_t round, const Bytes& data) {
+  return write(slot(member, round).by_first.scattered, member, round, true, data);
 }
 
-NodeBoard::Said NodeBoard::told(std::int64_t round) const {
-  return read(slot(own_, round).by_first.told, own_, round, true);
+NodeBoard::Posted NodeBoard::scattered(std::int64_t round) const {
+  return read(slot(own_, round).by_first.scattered, own_, round, true);
 }
 
 void NodeBoard::complete(std::int64_t round) {

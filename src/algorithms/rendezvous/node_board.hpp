@@ -37,7 +37,7 @@ class NodeBoard {
   void complete(std::int64_t round);
 
   enum class Form : std::uint8_t { none, memory, message };
-  struct Said {
+  struct Posted {
     Form form = Form::none;           ///< none: not yet
     std::span<const std::byte> data;  ///< Form::memory: until the round is completed
   };
@@ -46,14 +46,14 @@ class NodeBoard {
   /// @{
   /// Once in a round. False: it has to be said by message.
   [[nodiscard]] bool say(std::int64_t round, const Bytes& data);
-  [[nodiscard]] Said told(std::int64_t round) const;
+  [[nodiscard]] Posted scattered(std::int64_t round) const;
   /// @}
 
   /// @name Of the first rank
   /// @{
-  [[nodiscard]] Said said(std::size_t member, std::int64_t round) const;
+  [[nodiscard]] Posted said(std::size_t member, std::int64_t round) const;
   /// Once in a round. False: `member` has to be told by message.
-  [[nodiscard]] bool tell(std::size_t member, std::int64_t round, const Bytes& data);
+  [[nodiscard]] bool put(std::size_t member, std::int64_t round, const Bytes& data);
   /// @}
 
  private:
@@ -67,7 +67,7 @@ class NodeBoard {
     std::uint64_t completed = 0;  ///< the number of the round, from 1
   };
   struct alignas(64) ByFirst {
-    Word told;
+    Word scattered;
   };
   struct Slot {
     ByOwner by_owner;
@@ -78,7 +78,7 @@ class NodeBoard {
   [[nodiscard]] std::byte* area(std::size_t member, std::int64_t round, bool of_first) const;
   [[nodiscard]] bool is_free(std::size_t member, std::int64_t round) const;
   [[nodiscard]] bool write(Word& word, std::size_t member, std::int64_t round, bool of_first, const Bytes& data);
-  [[nodiscard]] Said read(Word& word, std::size_t member, std::int64_t round, bool of_first) const;
+  [[nodiscard]] Posted read(Word& word, std::size_t member, std::int64_t round, bool of_first) const;
 
   std::vector<std::byte*> parts_;
   std::size_t own_;

@@ -22,7 +22,7 @@ class NodeMap {
   [[nodiscard]] Rank largest() const { return largest_; }
   [[nodiscard]] Rank smallest() const { return smallest_; }
   [[nodiscard]] Rank node_of(Rank rank) const;
-  /// The first rank of a node, which speaks for it.
+  /// The first rank of a node, which is the delegate of it.
   [[nodiscard]] Rank leader_of(Rank node) const;
   /// How many ranks of a node have numbers that follow each other, from its first one on.
   [[nodiscard]] Rank following(Rank node) const;

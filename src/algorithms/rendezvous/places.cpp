@@ -40,11 +40,11 @@ void Consensus::begin(const RoundVotes& own) {
 
 void Consensus::say() {
   const Rank to = static_cast<Rank>((std::int64_t{places_.place} + (std::int64_t{1} << steps_done_)) % places_.size);
-  post_.send(places_.rank_at(to), Topic::consensus, steps_done_, bytes_of(votes_));
+  messenger_.send(places_.rank_at(to), Topic::consensus, steps_done_, bytes_of(votes_));
 }
 
-void Consensus::on(const Mail& mail) {
-  early_.emplace(mail.step, Reader(mail.data).get<RoundVotes>());
+void Consensus::on(const RoundMessage& incoming) {
+  early_.emplace(incoming.step, Reader(incoming.data).get<RoundVotes>());
   if (begun_) advance();
 }
 
@@ -82,7 +82,7 @@ void Counting::say() {
     writer.put_compact(entry->second);
   }
   counts_.erase(from, until);
-  post_.send(places_.rank_at(to), Topic::count, step_, writer.take());
+  messenger_.send(places_.rank_at(to), Topic::count, step_, writer.take());
   (is_lower ? end_ : first_) = middle;
 }
 
@@ -94,8 +94,8 @@ void Counting::merge(Reader& reader) {
   }
 }
 
-void Counting::on(const Mail& mail) {
-  early_[mail.step].push_back(mail.data);
+void Counting::on(const RoundMessage& incoming) {
+  early_[incoming.step].push_back(incoming.data);
   if (begun_) advance();
 }
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/rendezvous/messenger.hpp"
 #include "algorithms/rendezvous/node_map.hpp"
-#include "algorithms/rendezvous/post.hpp"
 
 namespace laneway {
 
@@ -17,7 +17,7 @@ struct Places {
   const NodeMap* nodes = nullptr;  ///< of the first ranks of nodes; null: all ranks
 
   [[nodiscard]] Rank rank_at(Rank other) const { return nodes == nullptr ? other : nodes->leader_of(other); }
-  /// Of whoever speaks for this rank.
+  /// Of whoever is the delegate of this rank.
   [[nodiscard]] Rank place_of(Rank rank) const { return nodes == nullptr ? rank : nodes->node_of(rank); }
 };
 
@@ -26,11 +26,11 @@ struct Places {
 /// all ranks would have to begin in the same order: rounds that are active together end in any.
 class Consensus {
  public:
-  Consensus(Post& post, Places places) : post_(post), places_(places) {}
+  Consensus(Messenger& messenger, Places places) : messenger_(messenger), places_(places) {}
 
   void begin(const RoundVotes& own);
   [[nodiscard]] bool begun() const { return begun_; }
-  void on(const Mail& mail);
+  void on(const RoundMessage& incoming);
   [[nodiscard]] bool done() const { return begun_ && steps_done_ == steps(); }
   /// Of all ranks, when done.
   [[nodiscard]] const RoundVotes& votes() const { return votes_; }
@@ -40,7 +40,7 @@ class Consensus {
   void say();
   void advance();
 
-  Post& post_;
+  Messenger& messenger_;
   Places places_;
   RoundVotes votes_;
   bool begun_ = false;
@@ -49,20 +49,20 @@ class Consensus {
 };
 
 /// How many messages each rank gets: MPI_Reduce_scatter_block of vectors that are zero almost everywhere, of which
-/// only the rest is there. Each place learns it of the ranks that it speaks for. Recursive halving (Thakur,
+/// only the rest is there. Each place learns it of the ranks that it is the delegate of. Recursive halving (Thakur,
 /// Rabenseifner, Gropp: Optimization of collective communication operations in MPICH, 2005); halves may differ by one.
 /// Every place hears what all have voted.
 class Counting {
  public:
   using Counts = std::map<Rank, std::int32_t>;  ///< by rank
 
-  Counting(Post& post, Places places) : post_(post), places_(places), end_(places.size) {}
+  Counting(Messenger& messenger, Places places) : messenger_(messenger), places_(places), end_(places.size) {}
 
   void begin(const Counts& own, const RoundVotes& votes);
   [[nodiscard]] bool begun() const { return begun_; }
-  void on(const Mail& mail);
+  void on(const RoundMessage& incoming);
   [[nodiscard]] bool done() const { return finished_; }
-  /// When done: what a rank gets that this place speaks for, and what all have voted.
+  /// When done: what a rank gets that this place is the delegate of, and what all have voted.
   [[nodiscard]] int count(Rank rank) const;
   [[nodiscard]] const RoundVotes& votes() const { return votes_; }
 
@@ -71,7 +71,7 @@ class Counting {
   void merge(Reader& reader);
   void advance();
 
-  Post& post_;
+  Messenger& messenger_;
   Places places_;
   Rank first_ = 0;
   Rank end_;  // places that this one is still among

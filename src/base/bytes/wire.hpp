@@ -16,7 +16,7 @@ using Bytes = std::vector<std::byte>;
 /// Appends plain values to a byte vector; Reader takes them out in the same order.
 class Writer {
  public:
-  Writer() { data_.reserve(letter_bytes); }
+  Writer() { data_.reserve(control_bytes); }
 
   template <class T>
   void put(const T& value) {
@@ -33,7 +33,7 @@ class Writer {
   [[nodiscard]] Bytes take() { return std::move(data_); }
 
  private:
-  static constexpr std::size_t letter_bytes = 256;  // most are shorter
+  static constexpr std::size_t control_bytes = 256;  // most are shorter
 
   Bytes data_;
 };

@@ -7,7 +7,7 @@
 
 namespace laneway {
 
-/// What another room keeps with an object, found by its type.
+/// What another part keeps with an object, found by its type.
 class Attachment {
  public:
   /// What has changed of the object.

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
 
 namespace laneway {
@@ -85,7 +85,7 @@ struct Answer {
   std::uint64_t edges = 0;  // the sum
 };
 
-/// Simulated letters are as long as they were without it.
+/// Simulated control messages are as long as they were without it.
 void put_edges(Writer& writer, std::uint64_t edges) {
   if constexpr (!simulated) writer.put(edges);
 }
@@ -94,13 +94,13 @@ std::uint64_t get_edges(Reader& reader) {
   return reader.get<std::uint64_t>();
 }
 
-Answer ask_first(Mailbox& mailbox, const Votes& mine, std::uint64_t edges, Planner* planner,
-                 const std::vector<Letter>& letters) {
+Answer ask_first(ControlRounds& rounds, const Votes& mine, std::uint64_t edges, Planner* planner,
+                 const std::vector<ControlMessage>& control_messages) {
   Writer writer;
   mine.put(writer);
   put_edges(writer, edges);
-  if (planner != nullptr) writer.put(letters.front().data);
-  const Bytes told = mailbox.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
+  if (planner != nullptr) writer.put(control_messages.front().data);
+  const Bytes told = rounds.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
   Reader reader(told);
   Answer answer{mine, std::nullopt};
   answer.all.get(reader);
@@ -112,13 +112,13 @@ Answer ask_first(Mailbox& mailbox, const Votes& mine, std::uint64_t edges, Plann
 }
 
 /// Whoever fails while it chooses for all tells them. `failure` is this rank's.
-Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Votes all, std::uint64_t edges, Planner* planner,
+Answer answer_all(ControlRounds& rounds, const PrivateComm& comm, Votes all, std::uint64_t edges, Planner* planner,
                   std::exception_ptr& failure) {
   std::vector<Rank> others;
   for (Rank rank = 1; rank < comm.size(); ++rank) others.push_back(rank);
-  const std::vector<Bytes> inbox = mailbox.carry({Round::Kind::exchange, {}, others, {}, nullptr});
+  const std::vector<Bytes> inbox = rounds.carry({Round::Kind::exchange, {}, others, {}, nullptr});
   bool all_plan = planner != nullptr;
-  std::vector<Bytes> letters;
+  std::vector<Bytes> control_messages;
   for (const Bytes& bytes : inbox) {
     Reader reader(bytes);
     Votes votes = all;
@@ -126,12 +126,12 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Votes all, std::uin
     all.merge(votes);
     edges += get_edges(reader);
     all_plan = all_plan && !reader.done();
-    if (all_plan) letters.push_back(reader.get_bytes());
+    if (all_plan) control_messages.push_back(reader.get_bytes());
   }
   all_plan = all_plan && all.is_agreement() && edges == 0;
-  std::vector<Letter> choices;
+  std::vector<ControlMessage> choices;
   try {
-    if (all_plan) choices = planner->resume(letters).letters;
+    if (all_plan) choices = planner->resume(control_messages).control_messages;
   } catch (...) {
     failure = std::current_exception();
     all.failed = comm.rank();
@@ -143,9 +143,9 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Votes all, std::uin
     all.put(writer);
     put_edges(writer, edges);
     if (all_plan) writer.put(choices[i].data);
-    answers.letters.push_back({others[i], writer.take()});
+    answers.control_messages.push_back({others[i], writer.take()});
   }
-  (void)mailbox.carry(std::move(answers));
+  (void)rounds.carry(std::move(answers));
   if (!all_plan) return {std::move(all), std::nullopt, edges};
   return {std::move(all), planner->resume({}), edges};
 }
@@ -154,7 +154,7 @@ Answer answer_all(Mailbox& mailbox, const PrivateComm& comm, Votes all, std::uin
 
 Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
                 std::optional<Rank> region, std::optional<std::uint64_t> edges, Planner* planner,
-                const std::vector<Letter>& letters) {
+                const std::vector<ControlMessage>& control_messages) {
   Votes mine{.failed = failure ? comm.rank() : Votes::nobody,
              .hints = static_cast<std::int64_t>(hints.fingerprint() >> 1),
              .world = known_world(),
@@ -165,10 +165,10 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   if (comm.size() <= few_ranks) {
     mine.regions.assign(static_cast<std::size_t>(comm.size()), INT_MAX);
     mine.regions[static_cast<std::size_t>(comm.rank())] = region.value_or(-1);
-    Mailbox mailbox(comm);
+    ControlRounds rounds(comm);
     const std::uint64_t own_edges = simulated ? 0 : edges.value_or(0);
-    answer = comm.rank() == 0 ? answer_all(mailbox, comm, std::move(mine), own_edges, planner, failure)
-                              : ask_first(mailbox, mine, own_edges, planner, letters);
+    answer = comm.rank() == 0 ? answer_all(rounds, comm, std::move(mine), own_edges, planner, failure)
+                              : ask_first(rounds, mine, own_edges, planner, control_messages);
   } else {
     answer.all.merge_all(comm);
   }
@@ -197,8 +197,8 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
 }
 
 void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
-  Mailbox mailbox(comm);
-  while (round.kind != Round::Kind::done) round = planner.resume(mailbox.carry(std::move(round)));
+  ControlRounds rounds(comm);
+  while (round.kind != Round::Kind::done) round = planner.resume(rounds.carry(std::move(round)));
   communicator.learn_regions(hints, planner.peer_regions());
 }
 

@@ -27,11 +27,12 @@ struct Agreement {
 /// The ranks learn whether any of them failed and whether their hints agree: few from the first of them, which hears
 /// from all and answers; many by a reduction. Rethrows `failure` where there is one; throws Error(argument) naming a
 /// rank that failed on the others, Error(info) on all where the hints differ. `region`: the id of this rank's, if that
-/// is known. `planner`: one whose first round, `letters`, lets the first rank choose; what it asks and is told travels
-/// with the rest. `edges`: on all ranks or on none; see edge_sum. When it returns, all ranks have entered the call.
+/// is known. `planner`: one whose first round, `control messages`, lets the first rank choose; what it asks and is told
+/// travels with the rest. `edges`: on all ranks or on none; see edge_sum. When it returns, all ranks have entered the
+/// call.
 Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags = {},
                 std::optional<Rank> region = {}, std::optional<std::uint64_t> edges = {}, Planner* planner = nullptr,
-                const std::vector<Letter>& letters = {});
+                const std::vector<ControlMessage>& control_messages = {});
 
 /// What the ranks know about their nodes. Collective.
 [[nodiscard]] Agreement agree_on_nodes(Communicator& communicator, const Hints& hints);

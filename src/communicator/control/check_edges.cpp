@@ -13,8 +13,8 @@
 #include "base/bytes/mix.hpp"
 #include "base/bytes/wire.hpp"
 #include "base/error.hpp"
-#include "communicator/control/mailbox.hpp"
-#include "mpi/check.hpp"
+#include "communicator/control/control_rounds.hpp"
+#include "mpi/probe.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -39,11 +39,9 @@ class TurnByTurnBarrier {
         MPI_Request_free(&request);
         sent_ = true;
       }
-      int found = 0;
-      check_mpi(MPI_Iprobe(from, PrivateComm::barrier_tag, comm_.get(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
-      if (!found) return false;
-      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, from, PrivateComm::barrier_tag, comm_.get(), MPI_STATUS_IGNORE),
-                "MPI_Recv");
+      const std::optional<Probed> come = probe(comm_.get(), from, PrivateComm::barrier_tag);
+      if (!come) return false;
+      receive(comm_.get(), *come, nullptr);
     }
     return true;
   }
@@ -61,24 +59,17 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
   for (const auto& [peer, sizes] : outgoing) {
     Writer writer;
     for (const std::int64_t size : sizes) writer.put(size);
-    posted->letters.push_back({peer, writer.take()});
+    posted->control_messages.push_back({peer, writer.take()});
   }
-  posted->requests.reserve(posted->letters.size());
+  posted->requests.reserve(posted->control_messages.size());
   std::map<Rank, Sizes> incoming;
   TurnByTurnBarrier barrier(comm);
   bool in_barrier = false;
   const auto turn = [&] {
-    int flag = 0;
-    MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::check_tag, comm.get(), &flag, &status), "MPI_Iprobe");
-    if (flag) {
-      int count = 0;
-      check_mpi(MPI_Get_count(&status, MPI_INT64_T, &count), "MPI_Get_count");
-      Sizes& sizes = incoming[status.MPI_SOURCE];
-      sizes.resize(static_cast<std::size_t>(count));
-      check_mpi(MPI_Recv(sizes.data(), count, MPI_INT64_T, status.MPI_SOURCE, PrivateComm::check_tag, comm.get(),
-                         MPI_STATUS_IGNORE),
-                "MPI_Recv");
+    if (const std::optional<Probed> come = probe(comm.get(), MPI_ANY_SOURCE, PrivateComm::check_tag)) {
+      Sizes& sizes = incoming[come->source];
+      sizes.resize(static_cast<std::size_t>(come->bytes) / sizeof(std::int64_t));
+      receive(comm.get(), *come, sizes.data());
       return false;
     }
     if (in_barrier) return barrier.advance();
@@ -86,11 +77,11 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
     return false;
   };
   try {
-    for (const Letter& letter : posted->letters)
-      check_mpi(
-          MPI_Issend(letter.data.data(), static_cast<int>(letter.data.size() / sizeof(std::int64_t)), MPI_INT64_T,
-                     letter.peer, PrivateComm::check_tag, comm.get(), &posted->requests.emplace_back(MPI_REQUEST_NULL)),
-          "MPI_Issend");
+    for (const ControlMessage& control_message : posted->control_messages)
+      check_mpi(MPI_Issend(control_message.data.data(), static_cast<int>(control_message.data.size()), MPI_BYTE,
+                           control_message.peer, PrivateComm::check_tag, comm.get(),
+                           &posted->requests.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Issend");
     await(comm, turn);
   } catch (...) {
     comm.keep(std::move(posted));

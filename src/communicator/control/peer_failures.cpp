@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "base/tell.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "base/log_line.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/private_comm.hpp"
-#include "mpi/check.hpp"
+#include "mpi/probe.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -42,7 +42,7 @@ void surely(MPI_Comm comm, const char* name, Call&& call) {
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  tell(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data());
+  log_line(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data());
   MPI_Abort(comm, code);
 }
 
@@ -71,31 +71,30 @@ int send_away(MPI_Comm comm, const void* data, std::size_t bytes, Rank peer, int
 
 /// A rank that fails when it has passed what this one is still in has left it well: to be looked at afterwards. So is
 /// one that is not in a meeting of others.
-bool PrivateComm::is_ahead(const FailureLetter& letter) const {
-  if (letter.came.steps != came_.steps) return letter.came.steps > came_.steps;
-  if (letter.came.meetings > came_.meetings) return true;
+bool PrivateComm::is_ahead(const FailureMessage& control_message) const {
+  if (control_message.came.steps != came_.steps) return control_message.came.steps > came_.steps;
+  if (control_message.came.meetings > came_.meetings) return true;
   if (meeting_ == nullptr) return false;
-  return letter.came.among == meeting_->tag ||
-         (!meeting_->members.empty() && std::ranges::find(meeting_->members, letter.source) == meeting_->members.end());
+  return control_message.came.among == meeting_->tag ||
+         (!meeting_->members.empty() &&
+          std::ranges::find(meeting_->members, control_message.source) == meeting_->members.end());
 }
 
-void PrivateComm::throw_failure(const FailureLetter& letter) {
-  throw PeerFailure(static_cast<ErrorKind>(letter.kind),
-                    "rank " + std::to_string(letter.source) + " has failed in this call: " + letter.text.data());
+void PrivateComm::throw_failure(const FailureMessage& control_message) {
+  throw PeerFailure(
+      static_cast<ErrorKind>(control_message.kind),
+      "rank " + std::to_string(control_message.source) + " has failed in this call: " + control_message.text.data());
 }
 
 void PrivateComm::check_peers() const {
   if (later_ && !is_ahead(*later_)) throw_failure(*later_);
-  int found = 0;
-  MPI_Status status;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, comm_, &found, &status), "MPI_Iprobe");
-  if (!found) return;
-  FailureLetter letter;
-  check_mpi(MPI_Recv(&letter, sizeof letter, MPI_BYTE, status.MPI_SOURCE, failure_tag, comm_, MPI_STATUS_IGNORE),
-            "MPI_Recv");
-  letter.text.back() = '\0';
-  if (!is_ahead(letter)) throw_failure(letter);
-  if (!later_) later_ = letter;
+  const std::optional<Probed> probed = probe(comm_, MPI_ANY_SOURCE, failure_tag);
+  if (!probed) return;
+  FailureMessage control_message;
+  receive(comm_, *probed, &control_message);
+  control_message.text.back() = '\0';
+  if (!is_ahead(control_message)) throw_failure(control_message);
+  if (!later_) later_ = control_message;
 }
 
 void PrivateComm::leave() const noexcept {

@@ -12,9 +12,9 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/log_line.hpp"
 #include "base/nearest.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 #include "communicator/hints/hints.hpp"
 
 namespace laneway {
@@ -50,7 +50,7 @@ bool warn() noexcept {
   try {
     const char* const log = std::getenv("LANEWAY_LOG");
     for (const std::string& complaint : {complaint_about_variables(environ), complaint_about_log(log ? log : "")})
-      if (!complaint.empty() && is_rank_0()) tell(complaint);
+      if (!complaint.empty() && is_rank_0()) log_line(complaint);
   } catch (const std::exception&) {
     return false;
   }

@@ -13,7 +13,7 @@
 #include "base/bytes/wire.hpp"
 #include "base/error.hpp"
 #include "base/simulated.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/network_distance.hpp"
 #include "mpi/check.hpp"
 #include "mpi/running.hpp"
@@ -295,7 +295,7 @@ std::vector<Binding> gather_bindings(const PrivateComm& comm, const Region& node
   Writer writer;
   writer.put(own);
   std::vector<Binding> all;
-  for (const Bytes& bytes : Mailbox(comm).carry({Round::Kind::region_gather, {}, {}, writer.take(), &node}))
+  for (const Bytes& bytes : ControlRounds(comm).carry({Round::Kind::region_gather, {}, {}, writer.take(), &node}))
     all.push_back(Reader(bytes).get<Binding>());
   return all;
 }

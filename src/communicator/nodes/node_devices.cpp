@@ -8,7 +8,7 @@
 
 #include "base/bytes/wire.hpp"
 #include "base/error.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 
 namespace laneway {
 
@@ -17,7 +17,7 @@ namespace {
 using Matrix = std::vector<std::vector<int>>;
 
 std::vector<Bytes> gather(const PrivateComm& comm, const Region& node, Bytes mine) {
-  return Mailbox(comm).carry({Round::Kind::region_gather, {}, {}, std::move(mine), &node});
+  return ControlRounds(comm).carry({Round::Kind::region_gather, {}, {}, std::move(mine), &node});
 }
 
 Bytes links_from(const DeviceIdentity& own, const std::vector<DeviceIdentity>& devices) {

@@ -13,7 +13,7 @@ namespace {
 /// The weight between one vertex and each part.
 class Pull {
  public:
-  Pull(const Adjacency& graph, const Parts& parts, std::size_t count) : graph_(graph), parts_(parts), weight_(count) {}
+  Pull(const Adjacency& graph, const PartOf& parts, std::size_t count) : graph_(graph), parts_(parts), weight_(count) {}
 
   void look_at(Rank vertex) {
     for (Rank part : touched_) weight_[at(part)] = 0;
@@ -29,7 +29,7 @@ class Pull {
 
  private:
   const Adjacency& graph_;
-  const Parts& parts_;
+  const PartOf& parts_;
   std::vector<std::int64_t> weight_;
   std::vector<Rank> touched_;
 };
@@ -71,7 +71,7 @@ Adjacency::Adjacency(Rank vertices, const std::vector<WeightedEdge>& edges) : be
   for (std::size_t v = 1; v < begin_.size(); ++v) begin_[v] = std::max(begin_[v], begin_[v - 1]);
 }
 
-std::int64_t cut_of(const Adjacency& graph, const Parts& parts) {
+std::int64_t cut_of(const Adjacency& graph, const PartOf& parts) {
   std::int64_t cut = 0;
   for (Rank v = 0; v < graph.vertices(); ++v)
     for (const Adjacency::Arc& arc : graph.of(v))
@@ -79,9 +79,9 @@ std::int64_t cut_of(const Adjacency& graph, const Parts& parts) {
   return cut;
 }
 
-Parts grow(const Adjacency& graph, const std::vector<Rank>& sizes) {
+PartOf grow(const Adjacency& graph, const std::vector<Rank>& sizes) {
   constexpr Rank none = -1;
-  Parts parts(at(graph.vertices()), none);
+  PartOf parts(at(graph.vertices()), none);
   std::vector<std::int64_t> total(parts.size());
   for (Rank v = 0; v < graph.vertices(); ++v)
     for (const Adjacency::Arc& arc : graph.of(v)) total[at(v)] += arc.weight;
@@ -114,7 +114,7 @@ Parts grow(const Adjacency& graph, const std::vector<Rank>& sizes) {
   return parts;
 }
 
-void fill_exactly(const Adjacency& graph, const std::vector<Rank>& sizes, Parts& parts) {
+void fill_exactly(const Adjacency& graph, const std::vector<Rank>& sizes, PartOf& parts) {
   std::vector<Rank> excess(sizes.size());
   for (std::size_t part = 0; part < sizes.size(); ++part) excess[part] = -sizes[part];
   for (Rank part : parts) ++excess[at(part)];
@@ -171,7 +171,7 @@ constexpr std::int64_t most_arcs = std::int64_t{1} << 25;
 
 }  // namespace
 
-void refine(const Adjacency& graph, Parts& parts) {
+void refine(const Adjacency& graph, PartOf& parts) {
   if (parts.empty()) return;
   const std::size_t count = at(*std::max_element(parts.begin(), parts.end())) + 1;
   std::vector<std::vector<Rank>> members(count);

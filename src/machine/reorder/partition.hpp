@@ -39,28 +39,28 @@ class Adjacency {
 }
 
 /// A part for each vertex.
-using Parts = std::vector<Rank>;
+using PartOf = std::vector<Rank>;
 
-[[nodiscard]] std::int64_t cut_of(const Adjacency& graph, const Parts& parts);
+[[nodiscard]] std::int64_t cut_of(const Adjacency& graph, const PartOf& parts);
 
 /// Whether the library was built with a partitioner and loads the one that it was built for.
 [[nodiscard]] bool has_partitioner();
 
 /// Parts of about the given sizes with little weight between them, by Scotch. Nothing where it is missing or fails, or
 /// the graph is too large for its integers. Repeatable; does not touch Scotch's global state.
-[[nodiscard]] std::optional<Parts> partition(const Adjacency& graph, const std::vector<Rank>& sizes);
+[[nodiscard]] std::optional<PartOf> partition(const Adjacency& graph, const std::vector<Rank>& sizes);
 
 /// Parts of exactly the given sizes, the largest first: each begins with the free vertex of the largest weight and
 /// takes in the one that it has the largest weight with, again and again (greedy graph growing: Karypis and Kumar, A
 /// fast and high quality multilevel scheme for partitioning irregular graphs, 1998, section 3.2). Good where nodes and
 /// clusters of the graph are small and uneven, where Scotch is not.
-[[nodiscard]] Parts grow(const Adjacency& graph, const std::vector<Rank>& sizes);
+[[nodiscard]] PartOf grow(const Adjacency& graph, const std::vector<Rank>& sizes);
 
 /// Moves as few vertices as are needed for each part to have its size, those first that add least to the cut. The sizes
 /// add up to the number of vertices.
-void fill_exactly(const Adjacency& graph, const std::vector<Rank>& sizes, Parts& parts);
+void fill_exactly(const Adjacency& graph, const std::vector<Rank>& sizes, PartOf& parts);
 
 /// Swaps pairs of vertices as long as that lowers the cut, or until a bound of work is reached. Sizes stay.
-void refine(const Adjacency& graph, Parts& parts);
+void refine(const Adjacency& graph, PartOf& parts);
 
 }  // namespace laneway

@@ -13,7 +13,7 @@ namespace laneway {
 namespace {
 
 /// Exchanges the names of parts of equal size, so that many vertices are in the part they were in `before`.
-void keep_names(const std::vector<Rank>& sizes, const Parts& before, Parts& parts) {
+void keep_names(const std::vector<Rank>& sizes, const PartOf& before, PartOf& parts) {
   struct Overlap {
     Rank part, old;
     Rank vertices;
@@ -55,7 +55,7 @@ void keep_names(const std::vector<Rank>& sizes, const Parts& before, Parts& part
 }
 
 /// Vertices without edges change places among themselves, to be where they were in `before`.
-void keep_isolated(const Adjacency& graph, const std::vector<Rank>& sizes, const Parts& before, Parts& parts) {
+void keep_isolated(const Adjacency& graph, const std::vector<Rank>& sizes, const PartOf& before, PartOf& parts) {
   std::vector<Rank> room(sizes.size());
   std::vector<Rank> isolated;
   for (Rank v = 0; v < graph.vertices(); ++v) {
@@ -81,7 +81,7 @@ void keep_isolated(const Adjacency& graph, const std::vector<Rank>& sizes, const
 }
 
 /// `home`: the node of each process, 0, 1, …; `parts`: of each vertex, as many on each node.
-std::vector<Rank> settle(const std::vector<Rank>& sizes, const Parts& home, const Parts& parts) {
+std::vector<Rank> settle(const std::vector<Rank>& sizes, const PartOf& home, const PartOf& parts) {
   std::vector<Rank> process(parts.size());
   std::vector<std::vector<Rank>> vacant(sizes.size());
   for (std::size_t p = parts.size(); p-- > 0;)
@@ -110,7 +110,7 @@ RankPlacement place_ranks(const std::vector<Rank>& node, const std::vector<Weigh
 
   std::map<Rank, Rank> index;
   for (Rank n : node) index.try_emplace(n, static_cast<Rank>(index.size()));
-  Parts home;
+  PartOf home;
   std::vector<Rank> sizes(index.size());
   for (Rank n : node) {
     home.push_back(index.at(n));
@@ -119,12 +119,12 @@ RankPlacement place_ranks(const std::vector<Rank>& node, const std::vector<Weigh
   const Adjacency graph(ranks, edges);
   placement.cut_before = placement.cut_after = cut_of(graph, home);
   const bool can_gain = placement.cut_before > 0 && sizes.size() < node.size();
-  std::optional<Parts> parts = can_gain ? partition(graph, sizes) : std::nullopt;
+  std::optional<PartOf> parts = can_gain ? partition(graph, sizes) : std::nullopt;
   if (!parts) return placement;
   fill_exactly(graph, sizes, *parts);
   // The order as it is, first: where it is good, few ranks need to move.
-  Parts best = home;
-  for (Parts tried : {home, std::move(*parts), grow(graph, sizes)}) {
+  PartOf best = home;
+  for (PartOf tried : {home, std::move(*parts), grow(graph, sizes)}) {
     refine(graph, tried);
     const std::int64_t cut = cut_of(graph, tried);
     if (cut >= placement.cut_after) continue;

@@ -69,7 +69,7 @@ bool has_partitioner() {
   return SCOTCH_numSizeof() == static_cast<int>(sizeof(SCOTCH_Num));
 }
 
-std::optional<Parts> partition(const Adjacency& graph, const std::vector<Rank>& sizes) {
+std::optional<PartOf> partition(const Adjacency& graph, const std::vector<Rank>& sizes) {
   if (!has_partitioner() || static_cast<std::int64_t>(graph.arcs()) > most) return std::nullopt;
 
   // In doubles: the sum may be more than 64 bits hold.
@@ -113,7 +113,7 @@ std::optional<Parts> partition(const Adjacency& graph, const std::vector<Rank>& 
                                 static_cast<SCOTCH_Num>(capacity.size()), imbalance) == 0 &&
       SCOTCH_graphMap(&bound.handle, &nodes.handle, &strategy.handle, result.data()) == 0;
   if (!done) return std::nullopt;
-  return Parts(result.begin(), result.end());
+  return PartOf(result.begin(), result.end());
 }
 
 }  // namespace laneway
@@ -126,7 +126,7 @@ bool has_partitioner() {
   return false;
 }
 
-std::optional<Parts> partition(const Adjacency&, const std::vector<Rank>&) {
+std::optional<PartOf> partition(const Adjacency&, const std::vector<Rank>&) {
   return std::nullopt;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "mpi/quirks/engine.hpp"
 
 /// An MPICH before 4.3 lets nobody into its engine; but that calls ucp_worker_progress in each of its turns where it
@@ -60,7 +60,7 @@ WorkerProgress find_worker_progress(const void* caller) {
   if (found == nullptr && dladdr(caller, &library) != 0)
     if (void* const opened = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) found = dlsym(opened, name);
   if (found == nullptr) {
-    tell("ucp_worker_progress was called, but there is no UCX library in this process");
+    log_line("ucp_worker_progress was called, but there is no UCX library in this process");
     std::abort();
   }
   return reinterpret_cast<WorkerProgress>(found);

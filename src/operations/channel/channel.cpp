@@ -56,23 +56,23 @@ Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
     return "segments is " + std::to_string(options_.segments) + " and bytes is " + std::to_string(options_.bytes) +
            ": more than 2^63 bytes";
   });
-  Hello hello;
-  hello.role = is_sender ? EndRole::channel_send : EndRole::channel_receive;
-  hello.bytes = options_.bytes;
-  hello.parts = options_.segments;
-  hello.shares = !simulated && options_.may_share;
+  Handshake handshake;
+  handshake.role = is_sender ? EndRole::channel_send : EndRole::channel_receive;
+  handshake.bytes = options_.bytes;
+  handshake.parts = options_.segments;
+  handshake.shares = !simulated && options_.may_share;
   reason_ = options_.no_memory;
-  if (!is_sender && hello.shares) {
+  if (!is_sender && handshake.shares) {
     try {
       ChannelMemoryPool::Block block = ChannelMemoryPool::take(size);
       mapping_ = std::move(block.memory);
-      hello.where = block.place;
+      handshake.where = block.place;
     } catch (const std::exception& error) {
-      hello.shares = false;
+      handshake.shares = false;
       reason_ = error.what();
     }
   }
-  mine_ = pairs_->tell(options_.peer, hello);
+  mine_ = pairs_->send_handshake(options_.peer, handshake);
   const Helper helper = find_helper(options_.progress);
   helped_ = helper == Helper::thread_for_all;
   activity_.list(*this, progress_by(helper));
@@ -137,11 +137,12 @@ bool Channel::progress() {
   return false;
 }
 
-/// The receiver's hello says where its memory is; the sender finds out whether it can map it, and says what it uses.
+/// The receiver's handshake says where its memory is; the sender finds out whether it can map it, and says what it
+/// uses.
 bool Channel::meet() {
   // In this order: what was said first is heard where what was said last is.
-  if (!reply_) reply_ = pairs_->hear_answer(options_.peer, mine_);
-  if (!other_) other_ = pairs_->hear(options_.peer, mine_);
+  if (!reply_) reply_ = pairs_->take_answer(options_.peer, mine_);
+  if (!other_) other_ = pairs_->take_handshake(options_.peer, mine_);
   if (other_) check_sizes(*other_);
   if (reply_ && reply_->what == Reply::closed) throw_gone();
   if (!other_) return false;
@@ -166,7 +167,7 @@ bool Channel::meet() {
   return true;
 }
 
-void Channel::check_sizes(const Hello& other) const {
+void Channel::check_sizes(const Handshake& other) const {
   require(other.bytes == options_.bytes && other.parts == options_.segments, ErrorKind::count, [&] {
     return "the two ends of the channel differ: here segments is " + std::to_string(options_.segments) +
            " and bytes is " + std::to_string(options_.bytes) + ", on " + rank_text(options_.peer) + " segments is " +
@@ -174,7 +175,7 @@ void Channel::check_sizes(const Hello& other) const {
   });
 }
 
-void Channel::meet_as_sender(const Hello& other) {
+void Channel::meet_as_sender(const Handshake& other) {
   if (!mine_.shares) {
     if (reason_.empty()) reason_ = "there is no memory to share";
   } else if (other.process.machine != mine_.process.machine) {
@@ -232,7 +233,7 @@ void Channel::wait_for_other_end() {
 bool Channel::other_is_closed() {
   if (memory_) return memory_->is_closed(!options_.is_sender);
   if (other_closed_.load(std::memory_order_acquire)) return true;
-  const std::optional<Answer> answer = pairs_->hear_answer(options_.peer, mine_);
+  const std::optional<Answer> answer = pairs_->take_answer(options_.peer, mine_);
   if (!answer || answer->what != Reply::closed) return false;
   other_closed_.store(true, std::memory_order_release);
   return true;

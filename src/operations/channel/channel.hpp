@@ -82,10 +82,10 @@ class Channel final : private Progressive {
 
   bool progress() override;
   bool meet();
-  void meet_as_sender(const Hello& other);
+  void meet_as_sender(const Handshake& other);
   void use_memory(std::shared_ptr<std::byte> memory);
   void use_messages(const Answer& tags);
-  void check_sizes(const Hello& other) const;
+  void check_sizes(const Handshake& other) const;
   void check_message_size() const;
   void check(std::int64_t segment, bool of_sender) const;
   void open() {
@@ -104,8 +104,8 @@ class Channel final : private Progressive {
 
   std::shared_ptr<PairComm> pairs_;
   Options options_;
-  Hello mine_;
-  std::optional<Hello> other_;
+  Handshake mine_;
+  std::optional<Handshake> other_;
   std::optional<Answer> reply_;
   Answer tags_{.first_tag = -1};        // of a channel by messages
   std::shared_ptr<std::byte> mapping_;  // of a receiver from the beginning

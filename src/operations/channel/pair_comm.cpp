@@ -9,7 +9,7 @@
 #include "communicator/deferred_free.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/attribute_key.hpp"
-#include "mpi/check.hpp"
+#include "mpi/probe.hpp"
 #include "mpi/running.hpp"
 #include "runtime/carriers/messages/advance.hpp"
 #include "runtime/executor/progress.hpp"
@@ -93,46 +93,46 @@ void PairComm::check_rank(int peer, const char* name) const {
   });
 }
 
-Hello PairComm::tell(Rank peer, Hello hello) {
+Handshake PairComm::send_handshake(Rank peer, Handshake handshake) {
   advance_retired();
   const std::lock_guard turn(lock_);
-  hello.number = numbers_[Key(peer, hello.role, hello.tag, 0)]++;
-  hello.process = own_process();
+  handshake.number = numbers_[Key(peer, handshake.role, handshake.tag, 0)]++;
+  handshake.process = own_process();
   open_ends_.fetch_add(1, std::memory_order_relaxed);
-  (void)heard_[Key(peer, hello.role, hello.tag, hello.number)];
-  told_.insert(peer);
-  Said& said = said_.emplace_back();
+  (void)peer_ends_[Key(peer, handshake.role, handshake.tag, handshake.number)];
+  contacted_.insert(peer);
+  Outgoing& said = outgoing_.emplace_back();
   said.peer = peer;
-  said.hello = hello;
+  said.handshake = handshake;
   if (ready()) advance();
-  return hello;
+  return handshake;
 }
 
-void PairComm::say(Rank peer, const Hello& mine, const Answer& answer) {
-  Said& said = said_.emplace_back();
+void PairComm::send_answer(Rank peer, const Handshake& mine, const Answer& answer) {
+  Outgoing& said = outgoing_.emplace_back();
   said.peer = peer;
   said.answer = {mine.role, mine.tag, mine.number, answer};
   said.is_answer = true;
 }
 
-void PairComm::answer(Rank peer, const Hello& mine, const Answer& answer) {
+void PairComm::answer(Rank peer, const Handshake& mine, const Answer& answer) {
   const std::lock_guard turn(lock_);
-  say(peer, mine, answer);
+  send_answer(peer, mine, answer);
   if (ready()) advance();
 }
 
 /// What has been said is kept until MPI no longer reads it.
 void PairComm::send_all() {
-  for (auto said = said_.begin(); said != said_.end();) {
+  for (auto said = outgoing_.begin(); said != outgoing_.end();) {
     int flag = 0;
     if (said->request == MPI_REQUEST_NULL) {
-      const void* const data = said->is_answer ? static_cast<const void*>(&said->answer) : &said->hello;
-      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(SentAnswer) : sizeof(Hello)), MPI_BYTE,
-                          said->peer, said->is_answer ? answer_tag : hello_tag, get(), &said->request),
+      const void* const data = said->is_answer ? static_cast<const void*>(&said->answer) : &said->handshake;
+      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(SentAnswer) : sizeof(Handshake)), MPI_BYTE,
+                          said->peer, said->is_answer ? answer_tag : handshake_tag, get(), &said->request),
                 "MPI_Isend");
     }
     check_mpi(MPI_Test(&said->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    said = flag != 0 ? said_.erase(said) : std::next(said);
+    said = flag != 0 ? outgoing_.erase(said) : std::next(said);
   }
 }
 
@@ -140,63 +140,57 @@ bool PairComm::has_sent_all() {
   const std::unique_lock turn(lock_, std::try_to_lock);
   if (!turn) return false;
   send_all();
-  return said_.empty();
+  return outgoing_.empty();
 }
 
 void PairComm::advance() {
   send_all();
-  // The constants of MPI 5's ABI are of an enumeration.
-  const auto receive = [&](int tag, auto& into) -> int {
-    MPI_Status status;
-    int flag = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, get(), &flag, &status), "MPI_Iprobe");
-    if (flag == 0) return MPI_PROC_NULL;
-    check_mpi(MPI_Recv(&into, sizeof into, MPI_BYTE, status.MPI_SOURCE, tag, get(), MPI_STATUS_IGNORE), "MPI_Recv");
-    return status.MPI_SOURCE;
-  };
-  Hello hello;
-  for (int from = receive(hello_tag, hello); from != MPI_PROC_NULL; from = receive(hello_tag, hello)) {
-    Heard* const heard = heard_for(Key(from, opposite(hello.role), hello.tag, hello.number));
-    if (heard != nullptr && !heard->is_left) heard->hello = hello;
+  Handshake handshake;
+  while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, handshake_tag)) {
+    receive(get(), *come, &handshake);
+    PeerEnd* const peer_end = peer_end_of(Key(come->source, opposite(handshake.role), handshake.tag, handshake.number));
+    if (peer_end != nullptr && !peer_end->is_left) peer_end->handshake = handshake;
   }
   SentAnswer sent{};
-  for (int from = receive(answer_tag, sent); from != MPI_PROC_NULL; from = receive(answer_tag, sent))
-    on_answer(Key(from, opposite(sent.role), sent.tag, sent.number), sent.answer);
+  while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, answer_tag)) {
+    receive(get(), *come, &sent);
+    on_answer(Key(come->source, opposite(sent.role), sent.tag, sent.number), sent.answer);
+  }
   for (const Key& key : left_) {
-    const Heard& left = heard_.at(key);
+    const PeerEnd& left = peer_ends_.at(key);
     drain(std::get<0>(key), left.first_tag, left.tags);
   }
   send_all();
 }
 
 /// Null for an end that has been freed, and owes nothing.
-PairComm::Heard* PairComm::heard_for(const Key& key) {
-  const auto found = heard_.find(key);
-  if (found != heard_.end()) return &found->second;
+PairComm::PeerEnd* PairComm::peer_end_of(const Key& key) {
+  const auto found = peer_ends_.find(key);
+  if (found != peer_ends_.end()) return &found->second;
   const auto& [peer, role, tag, number] = key;
   const auto made = numbers_.find(Key(peer, role, tag, 0));
   if (made != numbers_.end() && number < made->second) return nullptr;
-  return &heard_[key];
+  return &peer_ends_[key];
 }
 
 /// An end that has taken what is said need not remember it for when it is freed.
 void PairComm::on_answer(const Key& key, const Answer& answer) {
-  Heard* const heard = heard_for(key);
-  if (heard == nullptr) return;
+  PeerEnd* const peer_end = peer_end_of(key);
+  if (peer_end == nullptr) return;
   if (answer.what == Reply::messages) {
-    heard->first_tag = answer.first_tag;
-    heard->tags = answer.tags;
+    peer_end->first_tag = answer.first_tag;
+    peer_end->tags = answer.tags;
   }
-  if (answer.what == Reply::closed) heard->other_has_closed = true;
-  if (!heard->is_left) return heard->answers.push_back(answer);
+  if (answer.what == Reply::closed) peer_end->other_has_closed = true;
+  if (!peer_end->is_left) return peer_end->answers.push_back(answer);
   if (answer.what == Reply::messages) left_.insert(key);
-  if (!finish_if_over(key, *heard, answer.what)) return;
+  if (!finish_if_over(key, *peer_end, answer.what)) return;
   left_.erase(key);
-  heard_.erase(key);
+  peer_ends_.erase(key);
 }
 
 /// Of a freed end: whether the other will send it nothing more, and has sent it nothing that it would not get.
-bool PairComm::finish_if_over(const Key& key, Heard& left, Reply said) {
+bool PairComm::finish_if_over(const Key& key, PeerEnd& left, Reply said) {
   const auto& [peer, role, tag, number] = key;
   const bool sends = is_sender(role);
   if (sends ? said != Reply::done : !left.other_has_closed) return false;
@@ -206,11 +200,11 @@ bool PairComm::finish_if_over(const Key& key, Heard& left, Reply said) {
   if (sends) {
     give_back(peer, left.first_tag, left.tags);
   } else {
-    Hello mine;
+    Handshake mine;
     mine.role = role;
     mine.tag = tag;
     mine.number = number;
-    say(peer, mine, {.what = Reply::done});
+    send_answer(peer, mine, {.what = Reply::done});
   }
   return true;
 }
@@ -222,49 +216,49 @@ void PairComm::drain(Rank peer, int first, int count) {
     }
 }
 
-void PairComm::close(Rank peer, const Hello& mine, std::shared_ptr<void> kept) {
+void PairComm::close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept) {
   const std::lock_guard turn(lock_);
   if (ready()) advance();
   const Key key(peer, mine.role, mine.tag, mine.number);
   open_ends_.fetch_sub(1, std::memory_order_relaxed);
-  Heard& left = heard_[key];
+  PeerEnd& left = peer_ends_[key];
   left.kept = std::move(kept);
   const bool sends = is_sender(mine.role);
   const bool is_over = sends ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
-  if (sends || !is_over) say(peer, mine, {.what = Reply::closed});
+  if (sends || !is_over) send_answer(peer, mine, {.what = Reply::closed});
   if (is_over) {
-    heard_.erase(key);
+    peer_ends_.erase(key);
   } else {
     if (!sends && left.first_tag >= 0 && !left.kept) left_.insert(key);
-    left.hello.reset();
+    left.handshake.reset();
     left.answers.clear();
     left.is_left = true;
   }
   if (ready()) advance();
 }
 
-std::optional<Hello> PairComm::hear(Rank peer, const Hello& mine) {
+std::optional<Handshake> PairComm::take_handshake(Rank peer, const Handshake& mine) {
   const std::unique_lock turn(lock_, std::try_to_lock);
   if (!turn || !ready()) return std::nullopt;
-  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
-  if (!heard.hello) advance();
-  if (!heard.hello) return std::nullopt;
-  learn_patience_of(heard.hello->process, world_node_size());
-  return std::exchange(heard.hello, std::nullopt);
+  PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (!peer_end.handshake) advance();
+  if (!peer_end.handshake) return std::nullopt;
+  learn_patience_of(peer_end.handshake->process, world_node_size());
+  return std::exchange(peer_end.handshake, std::nullopt);
 }
 
-std::optional<Answer> PairComm::hear_answer(Rank peer, const Hello& mine) {
+std::optional<Answer> PairComm::take_answer(Rank peer, const Handshake& mine) {
   const std::unique_lock turn(lock_, std::try_to_lock);
   if (!turn || !ready()) return std::nullopt;
-  Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
-  if (heard.answers.empty()) advance();
-  if (heard.answers.empty()) return std::nullopt;
-  const Answer first = heard.answers.front();
-  heard.answers.pop_front();
+  PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
+  if (peer_end.answers.empty()) advance();
+  if (peer_end.answers.empty()) return std::nullopt;
+  const Answer first = peer_end.answers.front();
+  peer_end.answers.pop_front();
   return first;
 }
 
-int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
+int PairComm::take_tags(Rank peer, const Handshake& mine, std::int64_t count) {
   {
     const std::lock_guard turn(lock_);
     const auto [place, is_new] = free_tags_.try_emplace(peer);
@@ -274,9 +268,9 @@ int PairComm::take_tags(Rank peer, const Hello& mine, std::int64_t count) {
       const auto [begin, end] = *range;
       if (end - begin < count) continue;
       free.erase(range);
-      Heard& heard = heard_[Key(peer, mine.role, mine.tag, mine.number)];
-      heard.first_tag = begin;
-      heard.tags = static_cast<std::int32_t>(count);
+      PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
+      peer_end.first_tag = begin;
+      peer_end.tags = static_cast<std::int32_t>(count);
       if (const int rest = begin + static_cast<int>(count); rest < end) free[rest] = end;
       return begin;
     }

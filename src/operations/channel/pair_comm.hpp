@@ -27,7 +27,7 @@ namespace laneway {
 enum class EndRole : std::uint8_t { partitioned_send, partitioned_receive, channel_send, channel_receive };
 
 /// What one end of a pair tells the other first.
-struct Hello {
+struct Handshake {
   EndRole role = EndRole::partitioned_send;
   std::int32_t tag = 0;            ///< the program's, of partitioned messages
   std::int64_t number = 0;         ///< among the ends of one role and tag that this rank has with the other
@@ -39,7 +39,7 @@ struct Hello {
   OwnProcess process;              ///< of who says it
 };
 
-/// What an end says after its hello.
+/// What an end says after its handshake.
 enum class Reply : std::uint8_t {
   messages,  ///< of who sends: the data goes in messages, of these tags
   no_tags,   ///< or would, if there were tags for it
@@ -86,22 +86,22 @@ class PairComm final : public Resident {
   /// Throws Error(rank) unless it is a rank of the communicator.
   void check_rank(int peer, const char* name) const;
 
-  /// Gives `hello` its number, and says which process this is. What is said is sent as soon as the communicator is
+  /// Gives `handshake` its number, and says which process this is. What is said is sent as soon as the communicator is
   /// ready.
-  [[nodiscard]] Hello tell(Rank peer, Hello hello);
+  [[nodiscard]] Handshake send_handshake(Rank peer, Handshake handshake);
   /// What the other end of `mine` has said; none yet. Only the first call that finds it gets it.
-  [[nodiscard]] std::optional<Hello> hear(Rank peer, const Hello& mine);
+  [[nodiscard]] std::optional<Handshake> take_handshake(Rank peer, const Handshake& mine);
   /// More about the end that has told `mine`, and what the other end of it has said, one thing after
   /// another.
-  void answer(Rank peer, const Hello& mine, const Answer& answer);
-  [[nodiscard]] std::optional<Answer> hear_answer(Rank peer, const Hello& mine);
+  void answer(Rank peer, const Handshake& mine, const Answer& answer);
+  [[nodiscard]] std::optional<Answer> take_answer(Rank peer, const Handshake& mine);
 
   /// The first of so many tags for messages to `peer`, which are free again when both ends have been freed. Throws
   /// Error(unsupported) where there are not so many, and tells the other end.
-  [[nodiscard]] int take_tags(Rank peer, const Hello& mine, std::int64_t count);
+  [[nodiscard]] int take_tags(Rank peer, const Handshake& mine, std::int64_t count);
   [[noreturn]] static void throw_no_tags(Rank from, Rank to);
   /// Of an end that is freed. Waits for nobody. `kept`: what its peer may still use.
-  void close(Rank peer, const Hello& mine, std::shared_ptr<void> kept);
+  void close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept);
 
   /// The tag of what `peer` says about a message of this tag. The other rank has tags of its own for its messages.
   [[nodiscard]] int tag_back(int tag) const { return tag + last_tag(); }
@@ -110,12 +110,12 @@ class PairComm final : public Resident {
 
   /// For when it has no owner any more.
   [[nodiscard]] bool has_sent_all() override;
-  [[nodiscard]] std::vector<Rank> peers() const override { return {told_.begin(), told_.end()}; }
+  [[nodiscard]] std::vector<Rank> peers() const override { return {contacted_.begin(), contacted_.end()}; }
   [[nodiscard]] bool is_idle() const override { return open_ends_ == 0; }
 
  private:
   [[nodiscard]] static std::shared_ptr<PairComm> attached_to(MPI_Comm comm);
-  enum Tag { hello_tag = 0, answer_tag = 1, first_free_tag = own_channels };
+  enum Tag { handshake_tag = 0, answer_tag = 1, first_free_tag = own_channels };
   /// An end of this rank: the peer, its role, the program's tag, its number.
   using Key = std::tuple<Rank, EndRole, std::int32_t, std::int64_t>;
   struct SentAnswer {
@@ -125,16 +125,16 @@ class PairComm final : public Resident {
     Answer answer;
   };
   /// On its way to the other.
-  struct Said {
+  struct Outgoing {
     Rank peer = 0;
-    Hello hello;
+    Handshake handshake;
     SentAnswer answer{};
     bool is_answer = false;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   /// What has come for an end that this rank has not made yet, has, or has freed while the other may still send to it.
-  struct Heard {
-    std::optional<Hello> hello;
+  struct PeerEnd {
+    std::optional<Handshake> handshake;
     std::deque<Answer> answers;
     std::int32_t first_tag = -1;  ///< of its messages
     std::int32_t tags = 0;
@@ -143,12 +143,12 @@ class PairComm final : public Resident {
     std::shared_ptr<void> kept = {};
   };
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
-  void say(Rank peer, const Hello& mine, const Answer& answer);
+  void send_answer(Rank peer, const Handshake& mine, const Answer& answer);
   void advance();
   void send_all();
-  [[nodiscard]] Heard* heard_for(const Key& key);
+  [[nodiscard]] PeerEnd* peer_end_of(const Key& key);
   void on_answer(const Key& key, const Answer& answer);
-  [[nodiscard]] bool finish_if_over(const Key& key, Heard& left, Reply said);
+  [[nodiscard]] bool finish_if_over(const Key& key, PeerEnd& left, Reply said);
   void drain(Rank peer, int first, int count);
   void give_back(Rank peer, int first, int count);
   [[nodiscard]] int last_tag() const { return private_.largest_tag() / 2; }
@@ -162,9 +162,9 @@ class PairComm final : public Resident {
   /// thread, by the progress engine, which then does nothing.
   SpinLock lock_;
   std::atomic<int> open_ends_{0};
-  std::list<Said> said_;
-  std::set<Rank> told_;
-  std::map<Key, Heard> heard_;
+  std::list<Outgoing> outgoing_;
+  std::set<Rank> contacted_;
+  std::map<Key, PeerEnd> peer_ends_;
   std::set<Key> left_;  // freed receivers, from which no receive is posted any more
   std::map<Key, std::int64_t> numbers_;
   std::map<Rank, std::map<int, int>> free_tags_;  // beginnings and ends

@@ -62,14 +62,14 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
     state_.store(State::met, std::memory_order_relaxed);
     return;
   }
-  Hello hello;
-  hello.role = arguments_.is_send ? EndRole::partitioned_send : EndRole::partitioned_receive;
-  hello.tag = arguments_.tag;
-  hello.bytes = bytes_;
-  hello.parts = arguments_.partitions;
-  hello.together = cut_.together;
+  Handshake handshake;
+  handshake.role = arguments_.is_send ? EndRole::partitioned_send : EndRole::partitioned_receive;
+  handshake.tag = arguments_.tag;
+  handshake.bytes = bytes_;
+  handshake.parts = arguments_.partitions;
+  handshake.together = cut_.together;
   helper_ = find_helper(hints.progress);
-  mine_ = pairs_->tell(arguments_.peer, hello);
+  mine_ = pairs_->send_handshake(arguments_.peer, handshake);
   activity_.list(*this, progress_by(helper_));
   activity_.begin();
   employ(helper_);
@@ -109,7 +109,7 @@ bool Partitioned::progress() {
 /// The sender says which tags it uses once it has heard of the receiver.
 bool Partitioned::find_other() {
   if (!other_) {
-    other_ = pairs_->hear(arguments_.peer, mine_);
+    other_ = pairs_->take_handshake(arguments_.peer, mine_);
     if (!other_) return false;
     check_sizes(*other_);
     if (!arguments_.is_send) cut_ = {bytes_, other_->parts, other_->together};
@@ -120,7 +120,7 @@ bool Partitioned::find_other() {
     pairs_->answer(arguments_.peer, mine_, tags_);
     return true;
   }
-  const std::optional<Answer> answer = pairs_->hear_answer(arguments_.peer, mine_);
+  const std::optional<Answer> answer = pairs_->take_answer(arguments_.peer, mine_);
   if (!answer) return false;
   if (answer->what == Reply::no_tags) PairComm::throw_no_tags(arguments_.peer, pairs_->rank());
   require(answer->what == Reply::messages, ErrorKind::request,
@@ -129,7 +129,7 @@ bool Partitioned::find_other() {
   return true;
 }
 
-void Partitioned::check_sizes(const Hello& other) const {
+void Partitioned::check_sizes(const Handshake& other) const {
   const auto side = [](const char* whose, std::int64_t bytes, std::int64_t partitions) {
     return std::string(whose) + " has " + std::to_string(bytes) + " bytes in " + std::to_string(partitions) +
            " partitions";

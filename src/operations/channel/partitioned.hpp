@@ -59,7 +59,7 @@ class Partitioned final : public Work, private Progressive {
   bool progress() override;
   void begin();
   [[nodiscard]] bool find_other();
-  void check_sizes(const Hello& other) const;
+  void check_sizes(const Handshake& other) const;
   void meet();
   [[nodiscard]] Plan make_plan() const;
   [[nodiscard]] End end_of(std::int64_t message) const;
@@ -78,8 +78,8 @@ class Partitioned final : public Work, private Progressive {
   bool ready_at_start_ = false;
   std::int64_t bytes_ = 0;  // of all partitions
   PartitionCut cut_;
-  Hello mine_;
-  std::optional<Hello> other_;
+  Handshake mine_;
+  std::optional<Handshake> other_;
   Answer tags_{.first_tag = -1};  // once the two have met
   Helper helper_ = Helper::none;
   std::exception_ptr failure_;

@@ -170,7 +170,7 @@ Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, co
   Looked looked = look(communicator, comm, info, call, phases);
   const FirstRound first = looked.agreed.begun ? first_round(*looked.agreed.begun) : FirstRound{};
   Agreement agreement = agree(comm, looked.failure, looked.agreed.hints, looked.votes.flags(), looked.region,
-                              looked.edges, first.planner, first.letters);
+                              looked.edges, first.planner, first.control_messages);
   return settle(communicator, comm, std::move(looked), std::move(agreement), phases);
 }
 

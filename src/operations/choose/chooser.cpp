@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/cost/memory_paths.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/paths.hpp"
 #include "operations/choose/tuning.hpp"

@@ -9,7 +9,7 @@
 #include "base/bytes/address.hpp"
 #include "base/bytes/mix.hpp"
 #include "base/error.hpp"
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/device_support.hpp"
 #include "runtime/carriers/device/ipc.hpp"
@@ -21,7 +21,7 @@ namespace {
 void tell_refusal(const std::string& why) {
   static std::atomic<bool> told{false};
   if (!is_verbose("choose") || told.exchange(true)) return;
-  tell("lnw_memory_path=device: " + why + "; what is on devices goes through the host's memory");
+  log_line("lnw_memory_path=device: " + why + "; what is on devices goes through the host's memory");
 }
 
 /// Ranks of the node that use one device at a time, if they share them equally.

@@ -5,8 +5,8 @@
 #include "algorithms/lowering/pack.hpp"
 #include "algorithms/planner/planner.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
-#include "communicator/control/talking.hpp"
+#include "communicator/control/control_rounds.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/paths.hpp"
 #include "operations/choose/way_back.hpp"
@@ -39,7 +39,9 @@ class Planning {
 
   /// The planner, if its first round can go with the agreement; else null.
   [[nodiscard]] Planner* first_chooses() { return planner_.lets_first_choose() ? &planner_ : nullptr; }
-  [[nodiscard]] std::vector<Letter> take_letters() { return std::exchange(round_.letters, {}); }
+  [[nodiscard]] std::vector<ControlMessage> take_control_messages() {
+    return std::exchange(round_.control_messages, {});
+  }
   void go_on_with(Round round) { round_ = std::move(round); }
 
   /// Whether what has been begun is this, and nobody has finished it yet.
@@ -115,7 +117,7 @@ std::shared_ptr<Planning> begin_planning(Communicator& communicator, const Priva
 }
 
 FirstRound first_round(Planning& planning) {
-  return {planning.first_chooses(), planning.take_letters()};
+  return {planning.first_chooses(), planning.take_control_messages()};
 }
 
 void go_on(Planning& planning, Round round) {
@@ -166,9 +168,9 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
     options.send_on_device = on_device.send && use.local.lends == 0;
     options.receive_on_device = on_device.receive;
     options.puts = puts;
-    Talking talk(comm);
+    MpiBootstrap bootstrap(comm);
     Carried carried =
-        carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, talk);
+        carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, bootstrap);
     planned.plan = std::move(carried.plan);
     planned.memory = std::move(carried.memory);
     if (!carried.no_puts.empty()) planned.reasons.no_puts = std::move(carried.no_puts);

@@ -38,7 +38,7 @@ struct Planned {
 /// Its first round, which goes with the agreement: `planner` lets the first rank choose.
 struct FirstRound {
   Planner* planner = nullptr;
-  std::vector<Letter> letters = {};
+  std::vector<ControlMessage> control_messages = {};
 };
 [[nodiscard]] FirstRound first_round(Planning& planning);
 /// With what the agreement has brought.

@@ -12,7 +12,7 @@
 #include "base/process/processors.hpp"
 #include "base/simulated.hpp"
 #include "base/statistics.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/check.hpp"
 
@@ -28,7 +28,7 @@ constexpr int large_repeats = 5;
 class Probe {
  public:
   explicit Probe(const PrivateComm& comm) : comm_(comm), posted_(std::make_unique<Posted>()) {
-    posted_->letters.resize(2, {0, Bytes(large_bytes)});
+    posted_->control_messages.resize(2, {0, Bytes(large_bytes)});
     posted_->requests.reserve(2);
   }
 
@@ -55,12 +55,12 @@ class Probe {
     requests.clear();
     try {
       if (receives)
-        check_mpi(MPI_Irecv(posted_->letters[0].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(),
-                            &requests.emplace_back(MPI_REQUEST_NULL)),
+        check_mpi(MPI_Irecv(posted_->control_messages[0].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag,
+                            comm_.get(), &requests.emplace_back(MPI_REQUEST_NULL)),
                   "MPI_Irecv");
       if (sends)
-        check_mpi(MPI_Isend(posted_->letters[1].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag, comm_.get(),
-                            &requests.emplace_back(MPI_REQUEST_NULL)),
+        check_mpi(MPI_Isend(posted_->control_messages[1].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag,
+                            comm_.get(), &requests.emplace_back(MPI_REQUEST_NULL)),
                   "MPI_Isend");
       wait_all_progressing(comm_, requests);
     } catch (...) {
@@ -70,8 +70,8 @@ class Probe {
   }
   /// The same by calls that block: fewer events of a simulation.
   void block(Rank peer, int bytes, bool sends, bool receives) {
-    std::byte* const in = posted_->letters[0].data.data();
-    std::byte* const out = posted_->letters[1].data.data();
+    std::byte* const in = posted_->control_messages[0].data.data();
+    std::byte* const out = posted_->control_messages[1].data.data();
     const int tag = PrivateComm::setup_tag;
     if (sends && receives)
       check_mpi(
@@ -103,7 +103,7 @@ std::vector<double> largest(const PrivateComm& comm, const std::vector<double>& 
 }
 
 /// On the node of rank 0 and on that of `other`, the members of the other one of the two; elsewhere nobody.
-std::vector<Rank> opposite_members(Mailbox& mailbox, Rank rank, const Region& node, Rank other) {
+std::vector<Rank> opposite_members(ControlRounds& rounds, Rank rank, const Region& node, Rank other) {
   const auto contains = [&](Rank r) { return std::binary_search(node.members.begin(), node.members.end(), r); };
   if (!contains(0) && !contains(other)) return {};
   const Rank speaker = contains(0) ? 0 : other;
@@ -112,15 +112,15 @@ std::vector<Rank> opposite_members(Mailbox& mailbox, Rank rank, const Region& no
   Round swap{Round::Kind::exchange, {}, {}, {}, nullptr};
   if (rank == speaker) {
     const Rank peer = speaker == 0 ? other : 0;
-    swap.letters.push_back({peer, mine.take()});
+    swap.control_messages.push_back({peer, mine.take()});
     swap.from.push_back(peer);
   }
-  const std::vector<Bytes> theirs = mailbox.carry(std::move(swap));
+  const std::vector<Bytes> theirs = rounds.carry(std::move(swap));
   Round tell{Round::Kind::exchange, {}, {}, {}, nullptr};
   tell.from.push_back(speaker);
   if (rank == speaker)
-    for (Rank member : node.members) tell.letters.push_back({member, theirs.front()});
-  const Bytes told = mailbox.carry(std::move(tell)).front();
+    for (Rank member : node.members) tell.control_messages.push_back({member, theirs.front()});
+  const Bytes told = rounds.carry(std::move(tell)).front();
   std::vector<Rank> members;
   for (Reader reader(told); !reader.done();) members.push_back(reader.get<Rank>());
   return members;
@@ -250,8 +250,8 @@ Parameters calibrate_quickly(const PrivateComm& comm, const Region& node, Parame
     ++outside;
   Scene scene{comm, node, static_cast<Rank>(largest(comm, {static_cast<double>(outside)}).front()), {}};
   if (scene.has_network()) {
-    Mailbox mailbox(comm);
-    scene.opposite = opposite_members(mailbox, comm.rank(), node, scene.other);
+    ControlRounds rounds(comm);
+    scene.opposite = opposite_members(rounds, comm.rank(), node, scene.other);
   }
   Probe probe(comm);
   Figures figures;

@@ -3,8 +3,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "base/readable.hpp"
-#include "base/tell.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {
@@ -78,7 +78,7 @@ void tell_path(const Reasons& reasons) {
   std::string text = "memory path " + std::string(name(reasons.path)) + ", " + reasons.path_reason;
   for (const auto& [path, seconds] : reasons.path_seconds)
     text += "\n  " + std::string(name(path)) + ": " + readable_seconds(seconds);
-  tell(text);
+  log_line(text);
 }
 
 }  // namespace
@@ -86,9 +86,9 @@ void tell_path(const Reasons& reasons) {
 void tell_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose("choose")) return;
   tell_path(reasons);
-  if (!reasons.no_puts.empty()) tell("transport rma: " + reasons.no_puts);
-  if (!reasons.progress_reason.empty()) tell("strategy " + reasons.strategy + ": " + reasons.progress_reason);
-  if (!reasons.rule_reason.empty()) tell("rule " + reasons.strategy + ": " + reasons.rule_reason);
+  if (!reasons.no_puts.empty()) log_line("transport rma: " + reasons.no_puts);
+  if (!reasons.progress_reason.empty()) log_line("strategy " + reasons.strategy + ": " + reasons.progress_reason);
+  if (!reasons.rule_reason.empty()) log_line("rule " + reasons.strategy + ": " + reasons.rule_reason);
   if (reasons.strategies.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;
@@ -114,7 +114,7 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
     for (const Reasons::Measured& measured : reasons.measured)
       if (measured.strategy == reasons.strategies[c]) text << ", measured " << readable_seconds(measured.seconds);
   }
-  tell(text.str());
+  log_line(text.str());
 }
 
 }  // namespace laneway

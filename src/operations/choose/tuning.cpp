@@ -13,7 +13,7 @@
 #include "base/bytes/mix.hpp"
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/costs.hpp"

@@ -9,7 +9,7 @@
 #include "base/simulated.hpp"
 #include "communicator/arguments/signature.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/decisions.hpp"
 #include "laneway/base.h"
 #include "mpi/check.hpp"

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 
 namespace laneway {

@@ -10,7 +10,7 @@
 #include "base/simulated.hpp"
 #include "communicator/arguments/dense_blocks.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/costs.hpp"

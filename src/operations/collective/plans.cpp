@@ -6,7 +6,7 @@
 #include "algorithms/lowering/pack.hpp"
 #include "base/bytes/wire.hpp"
 #include "communicator/background.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/datatypes/datatype.hpp"
 
 namespace laneway {
@@ -174,19 +174,20 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
                   const DenseSettings& settings) {
   const auto wants_of = [&](Rank rank) { return wanted_sizes(rule, rank, blocks.root, known.layout, settings); };
   const std::vector<Want> mine = wants_of(blocks.rank);
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   for (const Rank member : known.layout.members(known.layout.region(blocks.rank))) {
     if (member == blocks.rank) continue;
     const std::vector<Want> wants = wants_of(member);
     if (std::ranges::none_of(wants, [&](const Want& want) { return want.member == blocks.rank; })) continue;
     Writer writer;
     for (const std::int64_t bytes : answers_of(wants, blocks.rank, blocks)) writer.put(bytes);
-    letters.push_back({member, writer.take()});
+    control_messages.push_back({member, writer.take()});
   }
   std::vector<Rank> from;
   for (const Want& want : mine)
     if (want.member != blocks.rank && std::ranges::count(from, want.member) == 0) from.push_back(want.member);
-  const std::vector<Bytes> inbox = Mailbox(comm).exchange(std::move(letters), from, PrivateComm::share_tag);
+  const std::vector<Bytes> inbox =
+      ControlRounds(comm).exchange(std::move(control_messages), from, PrivateComm::share_tag);
   std::vector<Reader> told(inbox.begin(), inbox.end());
   std::vector<std::int64_t> answers;
   for (const Want& want : mine) {

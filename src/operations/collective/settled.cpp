@@ -12,7 +12,7 @@
 #include "algorithms/trials/autotuner.hpp"
 #include "base/simulated.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/reasons.hpp"
 #include "operations/collective/execution/mpi.hpp"

@@ -68,17 +68,17 @@ ElementLists runs_by_rank(MPI_Count count, const int* ranks, Rank size, const ch
   return lists;
 }
 
-std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
-                                       std::exception_ptr failure, Answerer answerer) {
-  std::vector<MPI_Count> begins(told.counts.size());
-  std::exclusive_scan(told.counts.begin(), told.counts.end(), begins.begin(), MPI_Count{0});
+std::unique_ptr<Arrivals> exchange_numbers(Communicator& communicator, const RankNumbers& numbers_of_ranks,
+                                           MPI_Info info, std::exception_ptr failure, Answerer answerer) {
+  std::vector<MPI_Count> begins(numbers_of_ranks.counts.size());
+  std::exclusive_scan(numbers_of_ranks.counts.begin(), numbers_of_ranks.counts.end(), begins.begin(), MPI_Count{0});
   SparseCall call;
-  call.sets.push_back({.degree = static_cast<int>(told.ranks.size()),
-                       .destinations = told.ranks.data(),
-                       .counts = told.counts.data(),
+  call.sets.push_back({.degree = static_cast<int>(numbers_of_ranks.ranks.size()),
+                       .destinations = numbers_of_ranks.ranks.data(),
+                       .counts = numbers_of_ranks.counts.data(),
                        .displacements = begins.data(),
                        .type = MPI_INT64_T,
-                       .buffer = told.numbers.data()});
+                       .buffer = numbers_of_ranks.numbers.data()});
   call.info = info;
   call.failure = std::move(failure);
   call.answerer = std::move(answerer);
@@ -97,7 +97,7 @@ std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure)
 }
 
 void learn_of_failures(Communicator& communicator, std::exception_ptr failure) {
-  (void)tell_numbers(communicator, {}, MPI_INFO_NULL, std::move(failure));
+  (void)exchange_numbers(communicator, {}, MPI_INFO_NULL, std::move(failure));
 }
 
 }  // namespace laneway

@@ -36,7 +36,7 @@ struct ElementLists {
 [[nodiscard]] ElementLists runs_by_rank(MPI_Count count, const int* ranks, Rank size, const char* name);
 
 /// `counts[i]` numbers to `ranks[i]`.
-struct Told {
+struct RankNumbers {
   std::vector<int> ranks;
   std::vector<MPI_Count> counts;
   std::vector<std::int64_t> numbers;
@@ -44,8 +44,9 @@ struct Told {
 
 /// Collective. With `failure`, which is what is wrong on this rank, all ranks throw. `answerer`: of numbers that are
 /// requests; then the arrivals are the answers, in the order of the numbers.
-[[nodiscard]] std::unique_ptr<Arrivals> tell_numbers(Communicator& communicator, const Told& told, MPI_Info info,
-                                                     std::exception_ptr failure, Answerer answerer = {});
+[[nodiscard]] std::unique_ptr<Arrivals> exchange_numbers(Communicator& communicator,
+                                                         const RankNumbers& numbers_of_ranks, MPI_Info info,
+                                                         std::exception_ptr failure, Answerer answerer = {});
 [[nodiscard]] std::vector<std::int64_t> numbers_in(const Arrivals& arrivals);
 
 /// Nothing is said: all ranks learn whether one cannot go on. Collective.

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/way_back.hpp"
 #include "operations/halo/one_side.hpp"
@@ -46,9 +46,10 @@ class Directory {
     const std::shared_ptr<PrivateComm> comm = nodes_of_ranks(communicator).comm;
     end_ = reduce_progressing(std::vector<std::int64_t>{end}, MPI_INT64_T, MPI_MAX, *comm).front();
     each_ = std::max<std::int64_t>(1, (end_ + comm->size() - 1) / comm->size());
-    Told told;
-    if (!failure) told = tell_of(runs);
-    const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator_, told, MPI_INFO_NULL, std::move(failure));
+    RankNumbers numbers_of_ranks;
+    if (!failure) numbers_of_ranks = numbers_to(runs);
+    const std::unique_ptr<Arrivals> arrivals =
+        exchange_numbers(communicator_, numbers_of_ranks, MPI_INFO_NULL, std::move(failure));
     const std::vector<std::int64_t> numbers = numbers_in(*arrivals);
     std::size_t at = 0;
     for (std::size_t i = 0; i < arrivals->sources.size(); ++i)
@@ -65,7 +66,7 @@ class Directory {
       keepers.push_back(number < 0 || number >= end_ ? -1 : static_cast<int>(number / each_));
     const ElementLists asked =
         lists_by_rank(static_cast<MPI_Count>(numbers.size()), keepers.data(), communicator_.ranks(), "ghost_ids");
-    Told wanted{asked.ranks, asked.counts, {}};
+    RankNumbers wanted{asked.ranks, asked.counts, {}};
     for (const MPI_Count i : asked.elements) wanted.numbers.push_back(numbers[static_cast<std::size_t>(i)]);
     const auto answerer = [this](Rank, std::span<const std::byte> request, Bytes& answer) {
       for (std::size_t at = 0; at < request.size(); at += sizeof(std::int64_t)) {
@@ -77,7 +78,7 @@ class Directory {
       }
     };
     const Bytes answers =
-        std::move(tell_numbers(communicator_, wanted, MPI_INFO_NULL, std::move(failure), answerer)->data);
+        std::move(exchange_numbers(communicator_, wanted, MPI_INFO_NULL, std::move(failure), answerer)->data);
     std::vector<GhostPlace> places(numbers.size());
     for (std::size_t k = 0; k < asked.elements.size(); ++k)
       std::memcpy(&places[static_cast<std::size_t>(asked.elements[k])], answers.data() + k * sizeof(GhostPlace),
@@ -86,7 +87,7 @@ class Directory {
   }
 
  private:
-  [[nodiscard]] Told tell_of(const std::vector<NumberedRun>& runs) const {
+  [[nodiscard]] RankNumbers numbers_to(const std::vector<NumberedRun>& runs) const {
     std::map<int, std::vector<std::int64_t>> to;
     for (const NumberedRun& run : runs)
       for (std::int64_t first = run.first; first < run.first + run.count;) {
@@ -96,13 +97,13 @@ class Directory {
         said.insert(said.end(), {first, end - first, run.index + first - run.first});
         first = end;
       }
-    Told told;
+    RankNumbers numbers_of_ranks;
     for (const auto& [keeper, said] : to) {
-      told.ranks.push_back(keeper);
-      told.counts.push_back(static_cast<MPI_Count>(said.size()));
-      told.numbers.insert(told.numbers.end(), said.begin(), said.end());
+      numbers_of_ranks.ranks.push_back(keeper);
+      numbers_of_ranks.counts.push_back(static_cast<MPI_Count>(said.size()));
+      numbers_of_ranks.numbers.insert(numbers_of_ranks.numbers.end(), said.begin(), said.end());
     }
-    return told;
+    return numbers_of_ranks;
   }
 
   void check_owners() const {
@@ -201,10 +202,11 @@ void add_direction(const GridHalo& grid, const std::vector<int>& coords, const s
 
 /// Each rank has told its neighbours how much it sends them.
 void check_grid_neighbors(const Arrivals& arrivals, const ElementLists& received) {
-  const std::vector<std::int64_t> told = numbers_in(arrivals);
-  for (std::size_t i = 0; i < std::max(told.size(), received.ranks.size()); ++i) {
-    const bool sends = i < told.size(), awaited = i < received.ranks.size();
-    if (sends && awaited && arrivals.sources[i] == received.ranks[i] && told[i] == received.counts[i]) continue;
+  const std::vector<std::int64_t> numbers_of_ranks = numbers_in(arrivals);
+  for (std::size_t i = 0; i < std::max(numbers_of_ranks.size(), received.ranks.size()); ++i) {
+    const bool sends = i < numbers_of_ranks.size(), awaited = i < received.ranks.size();
+    if (sends && awaited && arrivals.sources[i] == received.ranks[i] && numbers_of_ranks[i] == received.counts[i])
+      continue;
     const int rank = sends ? arrivals.sources[i] : received.ranks[i];
     throw Error(ErrorKind::argument, "extents or widths do not fit those of rank " + std::to_string(rank));
   }
@@ -217,7 +219,7 @@ HaloLists halo_from_ghosts(Communicator& communicator, const std::vector<Numbere
   const Directory directory(communicator, runs, problem_with_hints(info, std::move(failure)));
   const std::vector<GhostPlace> places = directory.find(ghosts);
   HaloLists halo;
-  Told wanted;
+  RankNumbers wanted;
   failure = problem_in([&] {
     std::vector<int> owners;
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -236,7 +238,7 @@ HaloLists halo_from_ghosts(Communicator& communicator, const std::vector<Numbere
     }
   });
   // From those who want to those who own.
-  const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, wanted, info, std::move(failure));
+  const std::unique_ptr<Arrivals> arrivals = exchange_numbers(communicator, wanted, info, std::move(failure));
   halo.owned = owned;
   halo.size = owned + static_cast<MPI_Count>(ghosts.size());
   halo.sent = {arrivals->sources, arrivals->counts, {}, {}};
@@ -265,7 +267,7 @@ std::vector<int> grid_of(Rank ranks, std::vector<int> dims) {
 HaloLists halo_of_grid(Communicator& communicator, const GridHalo& grid, MPI_Info info, std::exception_ptr failure) {
   HaloLists halo;
   GridSide sent, received;
-  Told told;
+  RankNumbers numbers_of_ranks;
   failure = problem_with_hints(info, std::move(failure));
   if (!failure) {
     const std::size_t n = grid.dims.size();
@@ -282,16 +284,16 @@ HaloLists halo_of_grid(Communicator& communicator, const GridHalo& grid, MPI_Inf
     }
     halo.sent = std::move(sent.lists);
     halo.received = sorted_by_rank(received.lists);
-    told.ranks = halo.sent.ranks;
-    told.counts.assign(told.ranks.size(), 1);
-    told.numbers.assign(halo.sent.counts.begin(), halo.sent.counts.end());
+    numbers_of_ranks.ranks = halo.sent.ranks;
+    numbers_of_ranks.counts.assign(numbers_of_ranks.ranks.size(), 1);
+    numbers_of_ranks.numbers.assign(halo.sent.counts.begin(), halo.sent.counts.end());
     halo.owned = halo.size = 1;
     for (std::size_t d = 0; d < n; ++d) {
       halo.owned *= grid.extents[d];
       halo.size *= grid.extents[d] + 2 * MPI_Count{grid.widths[d]};
     }
   }
-  const std::unique_ptr<Arrivals> arrivals = tell_numbers(communicator, told, info, std::move(failure));
+  const std::unique_ptr<Arrivals> arrivals = exchange_numbers(communicator, numbers_of_ranks, info, std::move(failure));
   learn_of_failures(communicator, problem_in([&] { check_grid_neighbors(*arrivals, halo.received); }));
   halo.there = topology_of(*arrivals, info, false);
   halo.back = topology_of(*arrivals, info, true);

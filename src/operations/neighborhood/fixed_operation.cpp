@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "communicator/decisions.hpp"
 #include "operations/neighborhood/neighborhood.hpp"
 #include "operations/neighborhood/routes.hpp"
@@ -57,7 +57,7 @@ std::string text_of_broken(const char* hint, Rank rank, std::string_view call, c
 }
 
 void end_job(const std::string& broken, MPI_Comm comm) {
-  tell(broken);
+  log_line(broken);
   MPI_Abort(comm, MPI_ERR_ARG);
   std::abort();
 }

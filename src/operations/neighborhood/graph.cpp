@@ -17,7 +17,7 @@
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/check_edges.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "communicator/reorder.hpp"
 #include "mpi/check.hpp"
@@ -161,14 +161,14 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   sort_unique(mine);
   Writer writer;
   for (const int rank : mine) writer.put(rank);
-  Mailbox mailbox(comm);
+  ControlRounds rounds(comm);
   if (comm.rank() != 0) {
-    (void)mailbox.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
+    (void)rounds.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
     return reduce_progressing(std::vector<int>{0}, MPI_INT, MPI_MAX, comm).front() != 0;
   }
   std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
   std::iota(others.begin(), others.end(), 1);
-  std::vector<Bytes> neighbors = mailbox.exchange({}, others, PrivateComm::gather_tag);
+  std::vector<Bytes> neighbors = rounds.exchange({}, others, PrivateComm::gather_tag);
   neighbors.insert(neighbors.begin(), writer.take());
   const std::size_t ranks = neighbors.size();
   std::vector<Rank> heads(ranks);

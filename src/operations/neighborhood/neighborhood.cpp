@@ -13,7 +13,7 @@
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/check_edges.hpp"
-#include "communicator/control/talking.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/decisions.hpp"
 #include "operations/choose/chooser.hpp"
 #include "operations/choose/way_back.hpp"
@@ -219,8 +219,8 @@ std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI
     failure = std::current_exception();
   }
   if (reasons.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
-    Talking talk(priv);
-    (void)largest(talk, agreed.sharing, 0);  // all ranks of the node have bound their buffers
+    MpiBootstrap bootstrap(priv);
+    (void)largest(bootstrap, agreed.sharing, 0);  // all ranks of the node have bound their buffers
     work->open_lent();
   }
   if (failure) std::rethrow_exception(failure);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/decisions.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "operations/choose/costs.hpp"

@@ -9,8 +9,8 @@
 #include "algorithms/collective/expectation.hpp"
 #include "base/bytes/wire.hpp"
 #include "base/error.hpp"
-#include "base/tell.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "base/log_line.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "plan/verify/verify.hpp"
 
 namespace laneway {
@@ -60,16 +60,16 @@ const Combination* known_combination(const std::vector<Plan>& plans, const Combi
 void say_proven(std::string_view also, std::string_view what, const std::vector<Plan>& plans) {
   std::size_t steps = 0;
   for (const Plan& plan : plans) steps += plan.steps.size();
-  tell("proven: delivery, matching, races, deadlocks, reuse" + std::string(also) + " (" + std::string(what) + ", " +
-       std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");
+  log_line("proven: delivery, matching, races, deadlocks, reuse" + std::string(also) + " (" + std::string(what) + ", " +
+           std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");
 }
 
 /// The first fault; empty if all is proven, which rank 0 then says.
-std::string prove(const std::vector<Bytes>& letters, std::string_view what, const Combination* how) {
+std::string prove(const std::vector<Bytes>& control_messages, std::string_view what, const Combination* how) {
   std::vector<Plan> plans;
   Pattern pattern;
-  for (const Bytes& letter : letters) {
-    Reader reader(letter);
+  for (const Bytes& control_message : control_messages) {
+    Reader reader(control_message);
     plans.push_back(plan_from_json(text_of(reader.get_bytes())));
     RankPattern own{get_edges(reader), {}};
     own.in = get_edges(reader);
@@ -108,11 +108,11 @@ Blocks get_blocks(Reader& reader, Rank count) {
 }
 
 /// As prove.
-std::string prove_dense(const std::vector<Bytes>& letters, std::string_view what, const DenseCall& own) {
+std::string prove_dense(const std::vector<Bytes>& control_messages, std::string_view what, const DenseCall& own) {
   std::vector<Plan> plans;
   std::vector<DenseCall> calls;
-  for (const Bytes& letter : letters) {
-    Reader reader(letter);
+  for (const Bytes& control_message : control_messages) {
+    Reader reader(control_message);
     plans.push_back(plan_from_json(text_of(reader.get_bytes())));
     DenseCall call;
     call.kind = own.kind;
@@ -120,7 +120,7 @@ std::string prove_dense(const std::vector<Bytes>& letters, std::string_view what
     call.root = own.root;
     call.combination = own.combination;
     call.in_place = reader.get<bool>();
-    const BlockCounts counts = block_counts(call, static_cast<Rank>(letters.size()));
+    const BlockCounts counts = block_counts(call, static_cast<Rank>(control_messages.size()));
     call.send = get_blocks(reader, counts.send);
     call.receive = get_blocks(reader, counts.receive);
     calls.push_back(std::move(call));
@@ -139,28 +139,28 @@ std::string prove_dense(const std::vector<Bytes>& letters, std::string_view what
 bool may_prove(const PrivateComm& comm) {
   if (comm.size() <= most_ranks_proven) return true;
   if (comm.rank() == 0)
-    tell("not proven: lnw_check=plan proves plans of up to " + std::to_string(most_ranks_proven) + " ranks, not of " +
-         std::to_string(comm.size()));
+    log_line("not proven: lnw_check=plan proves plans of up to " + std::to_string(most_ranks_proven) +
+             " ranks, not of " + std::to_string(comm.size()));
   return false;
 }
 
 /// Gathers what all ranks have written, has rank 0 look for a fault in it, and throws on all ranks if there is one.
 template <class Prove>
 void prove_on_first_rank(const PrivateComm& comm, Writer& writer, std::string_view what, Prove&& prove_all) {
-  Mailbox mailbox(comm);
+  ControlRounds rounds(comm);
   std::string fault;
   if (comm.rank() == 0) {
     std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
     std::iota(others.begin(), others.end(), Rank{1});
-    std::vector<Bytes> letters = mailbox.exchange({}, others, PrivateComm::gather_tag);
-    letters.insert(letters.begin(), writer.take());
-    fault = prove_all(letters);
-    std::vector<Letter> verdicts;
+    std::vector<Bytes> control_messages = rounds.exchange({}, others, PrivateComm::gather_tag);
+    control_messages.insert(control_messages.begin(), writer.take());
+    fault = prove_all(control_messages);
+    std::vector<ControlMessage> verdicts;
     for (Rank rank : others) verdicts.push_back({rank, bytes_of(fault)});
-    (void)mailbox.exchange(std::move(verdicts), {}, PrivateComm::share_tag);
+    (void)rounds.exchange(std::move(verdicts), {}, PrivateComm::share_tag);
   } else {
-    (void)mailbox.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
-    fault = text_of(mailbox.exchange({}, {0}, PrivateComm::share_tag).front());
+    (void)rounds.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
+    fault = text_of(rounds.exchange({}, {0}, PrivateComm::share_tag).front());
   }
   if (fault.empty()) return;
   comm.all_throw();
@@ -177,7 +177,8 @@ void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& p
   writer.put(bytes_of(to_json(plan)));
   put_edges(writer, pattern.out);
   put_edges(writer, pattern.in);
-  prove_on_first_rank(comm, writer, what, [&](const std::vector<Bytes>& letters) { return prove(letters, what, how); });
+  prove_on_first_rank(comm, writer, what,
+                      [&](const std::vector<Bytes>& control_messages) { return prove(control_messages, what, how); });
 }
 
 void prove_dense_plans(const PrivateComm& comm, const Plan& plan, const DenseCall& call, std::string_view what) {
@@ -188,8 +189,9 @@ void prove_dense_plans(const PrivateComm& comm, const Plan& plan, const DenseCal
   writer.put(call.in_place);
   put_blocks(writer, call.send, counts.send);
   put_blocks(writer, call.receive, counts.receive);
-  prove_on_first_rank(comm, writer, what,
-                      [&](const std::vector<Bytes>& letters) { return prove_dense(letters, what, call); });
+  prove_on_first_rank(comm, writer, what, [&](const std::vector<Bytes>& control_messages) {
+    return prove_dense(control_messages, what, call);
+  });
 }
 
 }  // namespace laneway

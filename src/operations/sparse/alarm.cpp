@@ -14,27 +14,27 @@ std::string named(const Way& way) {
 
 void SparseAlarm::raise() {
   if (raised()) return;
-  ways_.assign(static_cast<std::size_t>(post_.size()), way_);
+  ways_.assign(static_cast<std::size_t>(messenger_.size()), way_);
   const RoundVotes own = votes_;
   std::vector<std::int64_t> sent;
-  for (Rank rank = 0; rank < post_.size(); ++rank) sent.push_back(post_.messages_to(rank));
-  for (Rank rank = 0; rank < post_.size(); ++rank) {
-    if (rank == post_.rank()) continue;
+  for (Rank rank = 0; rank < messenger_.size(); ++rank) sent.push_back(messenger_.messages_to(rank));
+  for (Rank rank = 0; rank < messenger_.size(); ++rank) {
+    if (rank == messenger_.rank()) continue;
     Writer writer;
     writer.put(own);
     writer.put(sent[static_cast<std::size_t>(rank)]);
     writer.put(way_);
-    post_.send(rank, Topic::alarm, 0, writer.take());
+    messenger_.send(rank, Topic::alarm, 0, writer.take());
   }
 }
 
-void SparseAlarm::on(const Mail& mail) {
+void SparseAlarm::on(const RoundMessage& incoming) {
   raise();
-  Reader reader(mail.data);
+  Reader reader(incoming.data);
   votes_.merge(reader.get<RoundVotes>());
   expected_ += reader.get<std::int64_t>();
-  ways_[static_cast<std::size_t>(mail.source)] = reader.get<std::uint8_t>();
-  ++heard_;
+  ways_[static_cast<std::size_t>(incoming.source)] = reader.get<std::uint8_t>();
+  ++received_;
 }
 
 std::string SparseAlarm::text() const {

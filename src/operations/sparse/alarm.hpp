@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/rendezvous/finder.hpp"
-#include "operations/sparse/mail.hpp"
+#include "operations/sparse/messenger.hpp"
 
 namespace laneway {
 
@@ -17,25 +17,28 @@ namespace laneway {
 /// of any; so some go from a rank that does the one to a rank that does the other, and both carry what is done.
 class SparseAlarm {
  public:
-  SparseAlarm(MpiPost& post, Way way, const RoundVotes& votes) : post_(post), way_(way.code()), votes_(votes) {}
+  SparseAlarm(MpiMessenger& messenger, Way way, const RoundVotes& votes)
+      : messenger_(messenger), way_(way.code()), votes_(votes) {}
 
   /// What was sent before is all that has been.
   void raise();
-  void on(const Mail& mail);
+  void on(const RoundMessage& incoming);
   [[nodiscard]] bool raised() const { return !ways_.empty(); }
   /// Whether all ranks have been heard, and nothing is under way to this one.
-  [[nodiscard]] bool over() const { return raised() && heard_ == post_.size() && post_.come() == expected_; }
+  [[nodiscard]] bool over() const {
+    return raised() && received_ == messenger_.size() && messenger_.come() == expected_;
+  }
   /// Of all ranks, when it is over.
   [[nodiscard]] const RoundVotes& votes() const { return votes_; }
   /// What differs; the same text on all ranks.
   [[nodiscard]] std::string text() const;
 
  private:
-  MpiPost& post_;
+  MpiMessenger& messenger_;
   std::uint8_t way_;
   RoundVotes votes_;
   std::vector<std::uint8_t> ways_;  // by rank
-  Rank heard_ = 1;
+  Rank received_ = 1;
   std::int64_t expected_ = 0;  // messages to this rank
 };
 

@@ -24,36 +24,36 @@ struct BagTrailer {
   std::uint32_t topic;
 };
 
-static_assert(sizeof(BagTrailer) <= BagPost::appended_bytes);
+static_assert(sizeof(BagTrailer) <= BagMessenger::appended_bytes);
 
 /// With what is sent along, a message.
 constexpr MPI_Count most_bag_message = INT_MAX - 64;
 
 }  // namespace
 
-MpiBagPost::~MpiBagPost() {
+MpiBagMessenger::~MpiBagMessenger() {
   // After a failure MPI may still use what is here.
   auto posted = std::make_unique<Posted>();
   for (auto* const messages : {&sending_, &receiving_})
     for (auto& message : *messages) {
-      posted->letters.push_back({message->other, std::move(message->data)});
+      posted->control_messages.push_back({message->other, std::move(message->data)});
       posted->requests.push_back(message->request);
     }
   if (!posted->requests.empty()) comm_->keep(std::move(posted));
 }
 
-void MpiBagPost::send(Rank to, BagMail mail) {
-  const BagTrailer trailer{mail.round, mail.messages, static_cast<std::uint32_t>(mail.topic)};
+void MpiBagMessenger::send(Rank to, BagMessage incoming) {
+  const BagTrailer trailer{incoming.round, incoming.messages, static_cast<std::uint32_t>(incoming.topic)};
   const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
-  mail.data.insert(mail.data.end(), bytes, bytes + sizeof trailer);
-  sending_.push_back(std::make_unique<UnderWay>(UnderWay{std::move(mail.data), MPI_REQUEST_NULL, to}));
+  incoming.data.insert(incoming.data.end(), bytes, bytes + sizeof trailer);
+  sending_.push_back(std::make_unique<UnderWay>(UnderWay{std::move(incoming.data), MPI_REQUEST_NULL, to}));
   UnderWay& message = *sending_.back();
   check_mpi(MPI_Isend(message.data.data(), static_cast<int>(message.data.size()), MPI_BYTE, to, bag_tag, comm_->get(),
                       &message.request),
             "MPI_Isend");
 }
 
-bool MpiBagPost::all_sent() {
+bool MpiBagMessenger::all_sent() {
   while (!sending_.empty()) {
     int flag = 0;
     check_mpi(MPI_Test(&sending_.front()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
@@ -64,7 +64,7 @@ bool MpiBagPost::all_sent() {
 }
 
 /// In the order in which messages were found: what one rank has sent later must not come first.
-std::optional<BagMail> MpiBagPost::take() {
+std::optional<BagMessage> MpiBagMessenger::take() {
   receive_probed(comm_->get(), bag_tag, receiving_);
   (void)all_sent();
   if (receiving_.empty()) return std::nullopt;
@@ -77,10 +77,10 @@ std::optional<BagMail> MpiBagPost::take() {
   const std::size_t bytes = message.data.size() - sizeof trailer;
   std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
   message.data.resize(bytes);
-  BagMail mail{message.other, static_cast<BagTopic>(trailer.topic), trailer.round, trailer.messages,
-               std::move(message.data)};
+  BagMessage incoming{message.other, static_cast<BagTopic>(trailer.topic), trailer.round, trailer.messages,
+                      std::move(message.data)};
   receiving_.pop_front();
-  return mail;
+  return incoming;
 }
 
 MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr failure)
@@ -101,8 +101,8 @@ MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr fai
   });
   relays_ = may_relay(hints.progress, known.have_helpers);
   nodes_ = std::make_unique<NodeMap>(std::move(known.nodes));
-  post_ = std::make_unique<MpiBagPost>(comm_);
-  bag_ = std::make_shared<Bag>(*post_, *nodes_, Bag::Options{hints.bag_memory, relays_});
+  messenger_ = std::make_unique<MpiBagMessenger>(comm_);
+  bag_ = std::make_shared<Bag>(*messenger_, *nodes_, Bag::Options{hints.bag_memory, relays_});
   const Helper helper = find_helper(hints.progress);
   activity_.list(*this, progress_by(helper));
   activity_.begin();

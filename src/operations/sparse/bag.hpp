@@ -20,16 +20,16 @@
 namespace laneway {
 
 /// The bundles of one bag, on a communicator that nothing else uses.
-class MpiBagPost final : public BagPost {
+class MpiBagMessenger final : public BagMessenger {
  public:
-  explicit MpiBagPost(std::shared_ptr<PrivateComm> comm) : comm_(std::move(comm)) {}
-  ~MpiBagPost() override;
-  MpiBagPost(const MpiBagPost&) = delete;
-  MpiBagPost& operator=(const MpiBagPost&) = delete;
+  explicit MpiBagMessenger(std::shared_ptr<PrivateComm> comm) : comm_(std::move(comm)) {}
+  ~MpiBagMessenger() override;
+  MpiBagMessenger(const MpiBagMessenger&) = delete;
+  MpiBagMessenger& operator=(const MpiBagMessenger&) = delete;
 
   [[nodiscard]] Rank rank() const override { return comm_->rank(); }
-  void send(Rank to, BagMail mail) override;
-  [[nodiscard]] std::optional<BagMail> take() override;
+  void send(Rank to, BagMessage incoming) override;
+  [[nodiscard]] std::optional<BagMessage> take() override;
   [[nodiscard]] bool all_sent() override;
 
  private:
@@ -69,7 +69,7 @@ class MpiBag final : private Progressive {
   std::shared_ptr<const ErrorHandler> error_handler_;
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<NodeMap> nodes_;
-  std::unique_ptr<MpiBagPost> post_;
+  std::unique_ptr<MpiBagMessenger> messenger_;
   std::shared_ptr<Bag> bag_;
   bool relays_ = false;
   std::atomic<bool> closing_{false};

@@ -12,14 +12,14 @@
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
-#include "communicator/control/talking.hpp"
+#include "communicator/control/control_rounds.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/datatypes/datatype.hpp"
 #include "mpi/running.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/sparse/alarm.hpp"
-#include "operations/sparse/mail.hpp"
-#include "operations/sparse/notes.hpp"
+#include "operations/sparse/messenger.hpp"
+#include "operations/sparse/payloads.hpp"
 #include "runtime/carriers/node/sharing.hpp"
 #include "runtime/carriers/rma/names.hpp"
 #include "runtime/device/memory.hpp"
@@ -72,7 +72,7 @@ class SparseRounds {
   [[nodiscard]] RoundFacts facts(std::int64_t number) const {
     RoundFacts facts{comm->size(), nodes.nodes(), nodes.largest()};
     facts.boards = boards;
-    facts.speakers = nodes.most_following();
+    facts.delegates = nodes.most_following();
     if (number < most_rounds) return facts;
     const RoundVotes& votes = votes_[slot(number - most_rounds)];
     facts.degree = std::max(1, votes.degree);
@@ -112,8 +112,8 @@ SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, con
   if constexpr (simulated) return {};
   const Region sharing = find_sharing(communicator, hints, translate);  // of which ranks that are alone are a part, too
   if (node.members.size() < 2 || !std::ranges::includes(sharing.members, node.members)) return {};
-  Talking talk(comm);
-  SharedBoard shared{share_windows(talk, node, NodeBoard::bytes_of_rank()), nullptr};
+  MpiBootstrap bootstrap(comm);
+  SharedBoard shared{share_windows(bootstrap, node, NodeBoard::bytes_of_rank()), nullptr};
   if (!shared.memory) return {};
   std::vector<std::byte*> parts;
   for (const Rank member : node.members) parts.push_back(shared.memory->peers.at(member).window);
@@ -199,7 +199,8 @@ class SparseRound final : public Progressive {
   void begin_in_call() {
     if (named_ != nullptr && named_->counts_in_memory) progress_until([&] { return rounds_->may_begin(number_); });
     (void)progress();
-    if (finder_ && reasons_.finder->counts_in_memory) progress_until([&] { return progress() || post_->counted(); });
+    if (finder_ && reasons_.finder->counts_in_memory)
+      progress_until([&] { return progress() || messenger_->counted(); });
   }
 
   /// True when the round is over on this rank.
@@ -220,27 +221,27 @@ class SparseRound final : public Progressive {
   void begin();
   bool advance();
   [[nodiscard]] const RoundVotes& votes_of_all() const { return alarm_->raised() ? alarm_->votes() : finder_->votes(); }
-  void hear(Note note);
-  void on(Mail mail);
+  void on_node_message(Payload payload);
+  void on(RoundMessage incoming);
 
   std::shared_ptr<SparseRounds> rounds_;
   std::int64_t number_;
   SparseCall call_;
   std::shared_ptr<const ErrorHandler> error_handler_;
-  std::vector<Note> notes_;                      // to others, until it begins
+  std::vector<Payload> payloads_;                // to others, until it begins
   std::vector<std::vector<Rank>> destinations_;  // of each set: the caller's own lists need not outlive the call
-  std::optional<Note> own_note_;
+  std::optional<Payload> own_note_;
   RoundVotes votes_;
   const FinderRow* named_ = nullptr;
   SparseReasons reasons_;
-  std::unique_ptr<MpiPost> post_;
+  std::unique_ptr<MpiMessenger> messenger_;
   std::unique_ptr<Finder> finder_;
   std::optional<SparseAlarm> alarm_;
   static constexpr int most_deaf_turns = 16;
   int deaf_turns_ = 0;
   std::size_t answers_awaited_ = 0;
-  std::vector<Note> answers_;
-  std::vector<Note> heard_;
+  std::vector<Payload> answers_;
+  std::vector<Payload> received_;
   bool over_ = false;  // nothing more is heard
 };
 
@@ -261,22 +262,22 @@ void SparseRound::prepare() {
     if (call_.failure) std::rethrow_exception(call_.failure);
     if (bad_hint) std::rethrow_exception(bad_hint);
     for (const SparseSet& set : call_.sets) require_host_memory(set.buffer);
-    notes_ = notes_of(call_.sets, rounds_->comm->size(), call_.fixed_count);
-    for (const Note& note : notes_)
-      require(note.data.size() <= most_note_bytes, ErrorKind::unsupported,
-              "more than 2 GiB to rank " + std::to_string(note.peer) + " in one exchange");
+    payloads_ = payloads_of(call_.sets, rounds_->comm->size(), call_.fixed_count);
+    for (const Payload& payload : payloads_)
+      require(payload.data.size() <= most_note_bytes, ErrorKind::unsupported,
+              "more than 2 GiB to rank " + std::to_string(payload.peer) + " in one exchange");
     votes_.least = votes_.most = shape_of(call_.sets, call_.fixed_count, call_.answerer != nullptr);
   } catch (...) {
     call_.failure = std::current_exception();
-    notes_.clear();
+    payloads_.clear();
     votes_.failed = rounds_->comm->rank();
   }
-  votes_.degree = static_cast<std::int32_t>(notes_.size());
-  for (const Note& note : notes_) votes_.bytes += static_cast<std::int64_t>(note.data.size());
-  const auto own = std::ranges::find(notes_, rounds_->comm->rank(), &Note::peer);
-  if (own == notes_.end()) return;
+  votes_.degree = static_cast<std::int32_t>(payloads_.size());
+  for (const Payload& payload : payloads_) votes_.bytes += static_cast<std::int64_t>(payload.data.size());
+  const auto own = std::ranges::find(payloads_, rounds_->comm->rank(), &Payload::peer);
+  if (own == payloads_.end()) return;
   own_note_ = std::move(*own);
-  notes_.erase(own);
+  payloads_.erase(own);
 }
 
 void SparseRound::begin() {
@@ -290,39 +291,40 @@ void SparseRound::begin() {
     reasons_.finder = cannot ? &find_finder("nbx") : named_;
   }
   const Way way{chosen ? reasons_.finder : named_, chosen, call_.answerer != nullptr};
-  post_ =
-      std::make_unique<MpiPost>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_), way.code());
-  alarm_.emplace(*post_, way, votes_);
+  messenger_ = std::make_unique<MpiMessenger>(rounds_->comm, rounds_->tag(number_), static_cast<std::uint32_t>(number_),
+                                              way.code());
+  alarm_.emplace(*messenger_, way, votes_);
   const NodeRoute route = choose_route(*reasons_.finder, facts, *rounds_->parameters);
-  finder_ = reasons_.finder->make(*post_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
-  if (call_.answerer) answers_awaited_ = notes_.size();
-  finder_->start(std::move(notes_), votes_);
-  if (own_note_) hear(std::move(*own_note_));
+  finder_ =
+      reasons_.finder->make(*messenger_, {rounds_->nodes, rounds_->board.board.get(), number_, route, way.code()});
+  if (call_.answerer) answers_awaited_ = payloads_.size();
+  finder_->start(std::move(payloads_), votes_);
+  if (own_note_) on_node_message(std::move(*own_note_));
 }
 
 /// Requests are answered at once, while others still find their targets.
-void SparseRound::hear(Note note) {
-  if (!call_.answerer) return heard_.push_back(std::move(note));
+void SparseRound::on_node_message(Payload payload) {
+  if (!call_.answerer) return received_.push_back(std::move(payload));
   Bytes answer;
   if (!call_.failure) {
     try {
-      answer = answer_note(note, call_.answerer);
+      answer = answer_payload(payload, call_.answerer);
     } catch (...) {
       call_.failure = std::current_exception();
     }
   }
-  if (note.peer == post_->rank())
-    answers_.push_back({note.peer, std::move(answer)});
+  if (payload.peer == messenger_->rank())
+    answers_.push_back({payload.peer, std::move(answer)});
   else
-    post_->send(note.peer, Topic::answer, 0, std::move(answer));
+    messenger_->send(payload.peer, Topic::answer, 0, std::move(answer));
 }
 
-void SparseRound::on(Mail mail) {
-  if (mail.topic == Topic::alarm) return alarm_->on(mail);
+void SparseRound::on(RoundMessage incoming) {
+  if (incoming.topic == Topic::alarm) return alarm_->on(incoming);
   if (alarm_->raised()) return;
-  if (mail.topic != Topic::answer) return finder_->on(std::move(mail));
+  if (incoming.topic != Topic::answer) return finder_->on(std::move(incoming));
   --answers_awaited_;
-  answers_.push_back({mail.source, std::move(mail.data)});
+  answers_.push_back({incoming.source, std::move(incoming.data)});
 }
 
 bool SparseRound::advance() {
@@ -333,14 +335,14 @@ bool SparseRound::advance() {
   }
   // Ranks that only wait for a word leave the processors to those who have messages; others' still move.
   if (alarm_->raised() || finder_->listens() || ++deaf_turns_ % most_deaf_turns == 0)
-    while (std::optional<Mail> mail = post_->take()) on(std::move(*mail));
-  if (post_->differs() || finder_->differs()) alarm_->raise();
+    while (std::optional<RoundMessage> incoming = messenger_->take()) on(std::move(*incoming));
+  if (messenger_->differs() || finder_->differs()) alarm_->raise();
   if (alarm_->raised()) {
-    if (!alarm_->over() || !post_->idle()) return false;
+    if (!alarm_->over() || !messenger_->idle()) return false;
   } else {
     const bool found = finder_->proceed();
-    for (Note& note : finder_->take_heard()) hear(std::move(note));
-    if (!found || answers_awaited_ > 0 || !post_->idle()) return false;
+    for (Payload& payload : finder_->take_received()) on_node_message(std::move(payload));
+    if (!found || answers_awaited_ > 0 || !messenger_->idle()) return false;
   }
   over_ = true;
   if (rounds_->board.board) rounds_->board.board->complete(number_);
@@ -360,10 +362,10 @@ std::vector<std::unique_ptr<Arrivals>> SparseRound::result() {
   if (call_.answerer) {
     arrivals.push_back(answers_of(answers_, call_.sets.front()));
   } else {
-    std::ranges::sort(heard_, {}, &Note::peer);
-    arrivals = arrivals_of(heard_, call_.sets.size());
+    std::ranges::sort(received_, {}, &Payload::peer);
+    arrivals = arrivals_of(received_, call_.sets.size());
   }
-  reasons_.messages = post_->messages();
+  reasons_.messages = messenger_->messages();
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     const SparseSet& set = call_.sets[i];
     Arrivals& here = *arrivals[i];

@@ -13,7 +13,7 @@
 
 #include "api/dense.hpp"
 #include "base/error.hpp"
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "communicator/arguments/dense_blocks.hpp"
 #include "communicator/datatypes/operators.hpp"
 #include "communicator/decisions.hpp"
@@ -47,8 +47,8 @@ bool is_chosen(const char* variable, std::string_view value, std::string_view ot
   const std::string_view text = found != nullptr ? found : "";
   if (text == value) return true;
   if (!text.empty() && text != other && is_first_process())
-    tell("preload: " + std::string(variable) + " is " + std::string(text) + ", neither " + std::string(value) +
-         " nor " + std::string(other) + ": taken as " + std::string(other));
+    log_line("preload: " + std::string(variable) + " is " + std::string(text) + ", neither " + std::string(value) +
+             " nor " + std::string(other) + ": taken as " + std::string(other));
   return false;
 }
 
@@ -246,7 +246,7 @@ bool takes_over(const char* name, MPI_Comm comm, const CollectiveCall& call) noe
     return decide_and_count(name, comm, call);
   } catch (const DecisionsDiffer& error) {
     // The ranks would go different ways from here on.
-    tell(std::string(name) + ": " + error.what());
+    log_line(std::string(name) + ": " + error.what());
     PMPI_Abort(comm, MPI_ERR_OTHER);
     return true;
   } catch (...) {

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "operations/neighborhood/graph.hpp"
 #include "preload/adopted.hpp"
 #include "preload/more_hints.hpp"
@@ -47,7 +47,7 @@ void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) no
     number_communicator(Communicator::of(comm), comm);
     any_adopted.store(true, std::memory_order_relaxed);
   } catch (const std::exception& error) {
-    tell(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());
+    log_line(std::string(call) + ": the new communicator is left to the MPI library: " + error.what());
   }
 }
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "preload/calls/gather.hpp"
 #include "preload/report/report_forms.hpp"
 #include "preload/report/rows.hpp"
@@ -62,12 +62,12 @@ void tell_counts(const Summary& own) {
     for (const auto& [reason, count] : row.left) counts.left[reason] += count;
   }
   if (calls.empty())
-    tell("preload: the program has called no neighborhood operation, so there was nothing to do" +
-         std::string(uses_petsc() ? "; PETSc calls them with -sf_type neighbor" : ""));
+    log_line("preload: the program has called no neighborhood operation, so there was nothing to do" +
+             std::string(uses_petsc() ? "; PETSc calls them with -sf_type neighbor" : ""));
   for (const auto& [name, found] : calls) {
-    if (found.taken > 0) tell("preload: " + name + ": " + std::to_string(found.taken) + " taken over (rank 0)");
+    if (found.taken > 0) log_line("preload: " + name + ": " + std::to_string(found.taken) + " taken over (rank 0)");
     for (const auto& [reason, count] : found.left)
-      tell("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
+      log_line("preload: " + name + ": " + std::to_string(count) + " left to the MPI library (rank 0): " + reason);
   }
 }
 
@@ -75,7 +75,7 @@ void tell_counts(const Summary& own) {
 std::string write(const std::string& file, const std::string& text) {
   std::ofstream out(file);
   if (out << text && out.flush()) return file;
-  tell("LANEWAY_REPORT: cannot write " + file);
+  log_line("LANEWAY_REPORT: cannot write " + file);
   return "";
 }
 
@@ -83,7 +83,8 @@ std::string write(const std::string& file, const std::string& text) {
 void say_line(const Summary& summary, const std::string& where) {
   const Verdict found = verdict(summary);
   if (found.measured + found.unmeasured == 0) return;
-  tell(sentence(summary) + (where.empty() ? "" : " " + where + " says more.") + (note().empty() ? "" : " " + note()));
+  log_line(sentence(summary) + (where.empty() ? "" : " " + where + " says more.") +
+           (note().empty() ? "" : " " + note()));
 }
 
 void say(const Summary& summary, const ReportWanted& wanted) {
@@ -93,14 +94,14 @@ void say(const Summary& summary, const ReportWanted& wanted) {
     case ReportForm::line:
       return say_line(summary, "LANEWAY_REPORT=1");
     case ReportForm::table:
-      return tell("what the preload saved\n" + as_table(summary, note(), rows_on_stderr));
+      return log_line("what the preload saved\n" + as_table(summary, note(), rows_on_stderr));
     case ReportForm::text:
       return say_line(summary, write(wanted.file, as_table(summary, note(), 0)));
     case ReportForm::json:
       const std::string written = write(wanted.file, as_json(summary, note()));
       say_line(summary, written);
       if (!wanted.page.empty() && !written.empty())
-        tell("`laneway report " + written + " -o " + wanted.page + "` makes a page of it.");
+        log_line("`laneway report " + written + " -o " + wanted.page + "` makes a page of it.");
   }
 }
 
@@ -110,7 +111,7 @@ void begin_report() {
   began = PMPI_Wtime();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0 && !report_wanted().complaint.empty()) tell(report_wanted().complaint);
+  if (rank == 0 && !report_wanted().complaint.empty()) log_line(report_wanted().complaint);
 }
 
 void report() {
@@ -126,7 +127,7 @@ void report() {
     const std::optional<Summary> all = gather(std::move(own), wish, seconds_to_wait(), say_it);
     if (all) say_it(*all);
   } catch (const std::exception& error) {
-    tell(std::string("no report: ") + error.what());
+    log_line(std::string("no report: ") + error.what());
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/bytes/mix.hpp"
 #include "base/error.hpp"
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 #include "communicator/hints/hints.hpp"
 #include "preload/settings.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/tell.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "base/log_line.hpp"
+#include "communicator/control/control_rounds.hpp"
 
 namespace laneway::interpose {
 
@@ -63,8 +63,9 @@ void TriedCalls::compare(const PrivateComm& comm) {
   else if (report_wanted().form != ReportForm::none)
     sampling_.emplace(seed_of(*row_));
   if (comm.rank() == 0 && is_verbose("interpose"))
-    tell("preload: a call took " + std::to_string(all[Way::mpi] / comm.size()) + " s with the MPI library's own and " +
-         std::to_string(all[Way::plan] / comm.size()) + " s with the plan (means of all ranks, from call to call)");
+    log_line("preload: a call took " + std::to_string(all[Way::mpi] / comm.size()) +
+             " s with the MPI library's own and " + std::to_string(all[Way::plan] / comm.size()) +
+             " s with the plan (means of all ranks, from call to call)");
 }
 
 }  // namespace laneway::interpose

@@ -15,7 +15,7 @@
 
 namespace laneway {
 
-class Talk;
+class Bootstrap;
 
 /// What carriers see of the rank that has a plan whose messages they share out among them.
 struct CarrierView {
@@ -71,7 +71,7 @@ struct Carrier {
   /// Makes the memory that steps of the plan reach. Collective over the ranks that it may reach. Sets `memory` to null,
   /// on all of them, if one of them cannot, or came with null because a carrier before could not. `with_staging`: the
   /// plan's staging memory is its own.
-  void (*share)(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
+  void (*share)(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
                 std::shared_ptr<NodeMemory>& memory) = nullptr;
   /// Where an operand of a step is that is not in the rank's own buffers; none: this carrier does not reach it.
   std::optional<Reached> (*bind)(const NodeMemory& memory, const Operand& operand, Rank peer) = nullptr;

@@ -36,29 +36,29 @@ Carried alone(std::shared_ptr<const Plan> plan, const std::shared_ptr<StagingAre
 
 /// No plan, and a reason, where puts are wanted and some rank gets no window.
 Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& given, Arenas& arenas,
-                 std::int64_t arena_bytes, Talk& talk) {
+                 std::int64_t arena_bytes, Bootstrap& bootstrap) {
   for (const Carrier& carrier : carriers())
     if (carrier.prepare != nullptr)
       if (std::optional<Plan> prepared = carrier.prepare(*plan, given))
         plan = std::make_shared<const Plan>(*std::move(prepared));
-  const Region sharing = node.members.empty() ? Region{talk.rank(), {talk.rank()}} : node;
+  const Region sharing = node.members.empty() ? Region{bootstrap.rank(), {bootstrap.rank()}} : node;
   // Ranks that share staging memory count their exchanges together, of which far ranks know nothing.
   const std::shared_ptr<StagingArena> arena =
-      given.puts ? nullptr : find_arena(talk, sharing, arenas, arena_bytes, *plan);
+      given.puts ? nullptr : find_arena(bootstrap, sharing, arenas, arena_bytes, *plan);
   if (!given.puts && (sharing.members.size() < 2 || (arena && arena->is_private())))
     return alone(std::move(plan), arena);
   LocalOptions options = given;
   options.shares_staging = arena != nullptr;
   Localizer localizer(*plan, sharing, options);
   for (Round round = localizer.begin(); round.kind != Round::Kind::done;)
-    round = localizer.resume(talk.carry(std::move(round)));
+    round = localizer.resume(bootstrap.carry(std::move(round)));
   Plan rewritten = localizer.take_plan();
   const bool has_window = rewritten.window_bytes > 0;
   std::shared_ptr<NodeMemory> memory;
   for (const Carrier& carrier : carriers())
-    if (carrier.share != nullptr) carrier.share(talk, rewritten, sharing, has_window && !arena, memory);
+    if (carrier.share != nullptr) carrier.share(bootstrap, rewritten, sharing, has_window && !arena, memory);
   if (given.puts)
-    if (std::string reason = share_window_with_all(talk, rewritten, memory); !reason.empty())
+    if (std::string reason = share_window_with_all(bootstrap, rewritten, memory); !reason.empty())
       return {nullptr, nullptr, std::move(reason)};
   if (!memory || (!has_window && !arena)) return {std::move(plan), nullptr};
   if (arena) {
@@ -71,19 +71,19 @@ Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const Loc
 }  // namespace
 
 Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& given, Arenas& arenas,
-              std::int64_t arena_bytes, Talk& talk) {
+              std::int64_t arena_bytes, Bootstrap& bootstrap) {
   std::string no_puts;
   if (given.puts) {
-    no_puts = why_no_window(talk);
+    no_puts = why_no_window(bootstrap);
     if (no_puts.empty()) {
-      Carried carried = carry_by(plan, node, given, arenas, arena_bytes, talk);
+      Carried carried = carry_by(plan, node, given, arenas, arena_bytes, bootstrap);
       if (carried.no_puts.empty()) return carried;
       no_puts = std::move(carried.no_puts);
     }
   }
   LocalOptions options = given;
   options.puts = false;
-  Carried carried = carry_by(std::move(plan), node, options, arenas, arena_bytes, talk);
+  Carried carried = carry_by(std::move(plan), node, options, arenas, arena_bytes, bootstrap);
   carried.no_puts = std::move(no_puts);
   return carried;
 }

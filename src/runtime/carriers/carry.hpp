@@ -6,9 +6,9 @@
 
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
+#include "runtime/carriers/bootstrap.hpp"
 #include "runtime/carriers/local_options.hpp"
 #include "runtime/carriers/node/sharing.hpp"
-#include "runtime/carriers/talk.hpp"
 
 namespace laneway {
 
@@ -22,6 +22,6 @@ struct Carried {
 /// Leaves to the MPI library what no other carrier can bring, unpacked where none brings anything. `node`: the ranks
 /// that share memory with this one; none: it is alone. `arena_bytes`: as the hint lnw_shared_staging. Collective.
 [[nodiscard]] Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& options,
-                            Arenas& arenas, std::int64_t arena_bytes, Talk& talk);
+                            Arenas& arenas, std::int64_t arena_bytes, Bootstrap& bootstrap);
 
 }  // namespace laneway

@@ -83,10 +83,10 @@ Round Localizer::begin() {
   plan_.window_bytes = window_header_bytes;
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (auto& [peer, sides] : out_) {
-    Writer letter;
-    letter.put(sides.size());
-    for (Side& side : sides) offer(side).put(letter);
-    round.letters.push_back({peer, letter.take()});
+    Writer control_message;
+    control_message.put(sides.size());
+    for (Side& side : sides) offer(side).put(control_message);
+    round.control_messages.push_back({peer, control_message.take()});
   }
   for (const auto& [peer, sides] : in_) round.from.push_back(peer);
   return round;
@@ -99,11 +99,11 @@ Round Localizer::resume(const std::vector<Bytes>& inbox) {
 
 /// What the sides see differently, they leave to the MPI library, which reports it.
 void Localizer::read_offers(std::vector<Side>& sides, const Bytes& data) {
-  Reader letter(data);
-  const auto n = letter.get<std::size_t>();
+  Reader control_message(data);
+  const auto n = control_message.get<std::size_t>();
   bool agrees = n == sides.size();
   for (std::size_t m = 0; m < n; ++m) {
-    Offer offer = Offer::get(letter);
+    Offer offer = Offer::get(control_message);
     if (m >= sides.size()) continue;
     Side& side = sides[m];
     agrees = agrees && side.channel == offer.channel && side.bytes == offer.bytes;
@@ -133,10 +133,11 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
   lay_out();
   Round round{Round::Kind::exchange, {}, {}, {}, nullptr};
   for (const auto& [peer, sides] : in_) {
-    Writer letter;
+    Writer control_message;
     for (const Side& side : sides)
-      Answer{side.mode, side.carrier, side.flag, side.slot, side.ring, side.positions, side.ranges}.put(letter);
-    round.letters.push_back({peer, letter.take()});
+      Answer{side.mode, side.carrier, side.flag, side.slot, side.ring, side.positions, side.ranges}.put(
+          control_message);
+    round.control_messages.push_back({peer, control_message.take()});
   }
   for (const auto& [peer, sides] : out_) round.from.push_back(peer);
   return round;
@@ -145,10 +146,10 @@ Round Localizer::answer(const std::vector<Bytes>& inbox) {
 Round Localizer::rewrite(const std::vector<Bytes>& inbox) {
   std::size_t i = 0;
   for (auto& [peer, sides] : out_) {
-    Reader letter(inbox[i++]);
+    Reader control_message(inbox[i++]);
     for (Side& side : sides) {
-      if (letter.done()) break;
-      Answer answer = Answer::get(letter);
+      if (control_message.done()) break;
+      Answer answer = Answer::get(control_message);
       side.mode = answer.mode;
       side.carrier = answer.carrier;
       side.flag = answer.flag;

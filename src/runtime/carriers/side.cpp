@@ -36,53 +36,53 @@ Side side_of(const Step& step, int index) {
   return side;
 }
 
-void Offer::put(Writer& letter) const {
-  letter.put(channel);
-  letter.put(bytes);
-  letter.put(by);
+void Offer::put(Writer& control_message) const {
+  control_message.put(channel);
+  control_message.put(bytes);
+  control_message.put(by);
   if (by == 0) return;
-  letter.put(lent);
-  letter.put(reply);
-  letter.put(ranges);
-  letter.put(ring);
+  control_message.put(lent);
+  control_message.put(reply);
+  control_message.put(ranges);
+  control_message.put(ring);
 }
 
-Offer Offer::get(Reader& letter) {
+Offer Offer::get(Reader& control_message) {
   Offer offer;
-  offer.channel = letter.get<int>();
-  offer.bytes = letter.get<std::int64_t>();
-  offer.by = letter.get<std::uint32_t>();
+  offer.channel = control_message.get<int>();
+  offer.bytes = control_message.get<std::int64_t>();
+  offer.by = control_message.get<std::uint32_t>();
   if (offer.by == 0) return offer;
-  offer.lent = letter.get<std::uint64_t>();
-  offer.reply = letter.get<std::int64_t>();
-  offer.ranges = letter.get_ranges();
-  offer.ring = letter.get<Ring>();
+  offer.lent = control_message.get<std::uint64_t>();
+  offer.reply = control_message.get<std::int64_t>();
+  offer.ranges = control_message.get_ranges();
+  offer.ring = control_message.get<Ring>();
   return offer;
 }
 
-void Answer::put(Writer& letter) const {
-  letter.put(mode);
+void Answer::put(Writer& control_message) const {
+  control_message.put(mode);
   if (mode == Mode::message) return;
-  letter.put(carrier);
-  letter.put(flag);
-  letter.put(slot);
-  letter.put(ring);
+  control_message.put(carrier);
+  control_message.put(flag);
+  control_message.put(slot);
+  control_message.put(ring);
   if (mode != Mode::push) return;
-  letter.put(positions);
-  letter.put(ranges);
+  control_message.put(positions);
+  control_message.put(ranges);
 }
 
-Answer Answer::get(Reader& letter) {
+Answer Answer::get(Reader& control_message) {
   Answer answer;
-  answer.mode = letter.get<Mode>();
+  answer.mode = control_message.get<Mode>();
   if (answer.mode == Mode::message) return answer;
-  answer.carrier = letter.get<std::uint8_t>();
-  answer.flag = letter.get<std::int64_t>();
-  answer.slot = letter.get<std::int64_t>();
-  answer.ring = letter.get<Ring>();
+  answer.carrier = control_message.get<std::uint8_t>();
+  answer.flag = control_message.get<std::int64_t>();
+  answer.slot = control_message.get<std::int64_t>();
+  answer.ring = control_message.get<Ring>();
   if (answer.mode != Mode::push) return answer;
-  answer.positions = letter.get_ranges();
-  answer.ranges = letter.get_ranges();
+  answer.positions = control_message.get_ranges();
+  answer.ranges = control_message.get_ranges();
   return answer;
 }
 

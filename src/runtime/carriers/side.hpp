@@ -55,8 +55,8 @@ struct Offer {
   RangeList ranges;  ///< in what can be taken out of the sender's memory
   Ring ring;         ///< of its staging memory
 
-  void put(Writer& letter) const;
-  static Offer get(Reader& letter);
+  void put(Writer& control_message) const;
+  static Offer get(Reader& control_message);
 };
 
 /// What the receiver answers.
@@ -69,8 +69,8 @@ struct Answer {
   RangeList positions;  ///< of what is pushed: where it goes
   RangeList ranges;
 
-  void put(Writer& letter) const;
-  static Answer get(Reader& letter);
+  void put(Writer& control_message) const;
+  static Answer get(Reader& control_message);
 };
 
 }  // namespace laneway::local

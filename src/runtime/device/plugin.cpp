@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 
 namespace laneway {
 
@@ -54,12 +54,12 @@ void load(const std::string& name, bool named_by_user, Loaded& loaded) {
   const auto [library, path] = open_plugin(name);
   if (library == nullptr) {
     loaded.absent.push_back(name + ": " + path);
-    if (named_by_user) tell("LANEWAY_DEVICE_PLUGINS: " + path);
+    if (named_by_user) log_line("LANEWAY_DEVICE_PLUGINS: " + path);
     return;
   }
   const auto refuse = [&, library = library](const std::string& why, bool aloud) {
     loaded.absent.push_back(name + ": " + why);
-    if (aloud) tell("the device plugin " + why + ", so it is not used");
+    if (aloud) log_line("the device plugin " + why + ", so it is not used");
     dlclose(library);
   };
   const auto get = reinterpret_cast<lnw_device_table_function>(dlsym(library, LNW_DEVICE_TABLE_SYMBOL));
@@ -94,7 +94,7 @@ Loaded load_all() {
     names.remove_prefix(std::min(end + 1, names.size()));
   }
   if (is_debugging("device") && is_first_process())
-    for (const std::string& why : loaded.absent) tell("no device plugin " + why);
+    for (const std::string& why : loaded.absent) log_line("no device plugin " + why);
   return loaded;
 }
 

@@ -39,125 +39,103 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
     : plan_(std::move(plan)),
       combiners_(std::move(combiners)),
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
-      where_(where),
-      device_aware_(is_device_aware(where)) {
+      events_(*plan_),
+      order_(plan_->steps) {
+  buffers_.where = where;
+  buffers_.device_aware = is_device_aware(where);
   look_through_remains();
   LANEWAY_ASSERT(memory_ || plan_->window_bytes == 0);
-  LANEWAY_ASSERT(!memory_ || !device_aware_);
-  LANEWAY_ASSERT(goes_through_host(*plan_, where_.behind_host()));
+  LANEWAY_ASSERT(!memory_ || !buffers_.device_aware);
+  LANEWAY_ASSERT(goes_through_host(*plan_, buffers_.where.behind_host()));
   LANEWAY_ASSERT(combiners_.size() == plan_->combinations.size());
-  uses_device_ = where_.on_device().any() || lends_or_borrows(*plan_);
-  LANEWAY_ASSERT(combiners_.empty() || !device_aware_);
+  mode_.uses_device = buffers_.where.on_device().any() || lends_or_borrows(*plan_);
+  LANEWAY_ASSERT(combiners_.empty() || !buffers_.device_aware);
   bind(buffers, transport);
 
-  trace_ = Trace::of(plan_, transport, uses_device_);
-  number_events();
+  trace_ = Trace::of(plan_, transport, mode_.uses_device);
   order();
   const std::vector<Step>& steps = plan_->steps;
-  if (has_more_than_messages_)
+  if (mode_.has_more_than_messages)
     for (const Step& step : steps)
       programs_.emplace_back(combines(step) ? std::span<const CopyRun>() : std::span(step.runs));
   bound_.resize(programs_.size());
   for (std::size_t s = 0; s < bound_.size(); ++s) {
     bind_step(s);
-    if (step_message_[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
+    if (messages_.of_step[s] < 0 && steps[s].after.empty()) initial_steps_.push_back(static_cast<int>(s));
   }
   // What nobody waits for, as copies from this rank to itself, is done while messages are on their way.
   std::stable_partition(initial_steps_.begin(), initial_steps_.end(), [&](int step) {
     const auto s = static_cast<std::size_t>(step);
-    return next_begin_[s] < next_begin_[s + 1] || bound_[s].raise.first != nullptr || steps[s].kind == StepKind::event;
+    return !order_.after(step).empty() || bound_[s].raise.first != nullptr || steps[s].kind == StepKind::event;
   });
-  if (uses_device_) add_device_copies();
+  if (mode_.uses_device) add_device_copies();
   find_ways();
 }
 
-void Executor::number_events() {
-  std::array<int, 2> counts{};
-  for (const Step& step : plan_->steps)
-    if (step.kind == StepKind::event) {
-      int& count = counts[step.goes_out ? 1 : 0];
-      count = std::max(count, step.event + 1);
-    }
-  come_in_ = std::vector<EventCount>(static_cast<std::size_t>(counts[0]));
-  gone_out_ = std::vector<EventCount>(static_cast<std::size_t>(counts[1]));
-}
-
-/// Who comes after whom.
+/// What is to be looked at in an exchange, and how much may wait at a time.
 void Executor::order() {
-  const std::vector<Step>& steps = plan_->steps;
-  std::size_t dependencies = 0;
   std::size_t run_here = 0;
   std::size_t waits = 0;
-  unmet_at_start_.reserve(steps.size());
-  for (const Step& step : steps) {
-    unmet_at_start_.push_back(static_cast<int>(step.after.size()));
-    dependencies += step.after.size();
+  for (const Step& step : plan_->steps) {
     if (step.kind == StepKind::send || step.kind == StepKind::receive) continue;
     ++(step.await || (step.kind == StepKind::event && !step.goes_out) ? waits : run_here);
   }
   // A trace shows when each message is complete. Peers wait for the end of this exchange before they write shared
   // staging memory in the next one.
-  independent_ = dependencies == 0 && !(memory_ && memory_->arena) && !uses_device_ && !trace_;
-  only_messages_wait_ = independent_ && waits == 0 && !memory_;
-  if (!independent_)
-    for (const std::unique_ptr<Endpoint>& endpoint : endpoints_)
+  mode_.independent = order_.empty() && !(memory_ && memory_->arena) && !mode_.uses_device && !trace_;
+  mode_.only_messages_wait = mode_.independent && waits == 0 && !memory_;
+  if (!mode_.independent)
+    for (const std::unique_ptr<Endpoint>& endpoint : messages_.endpoints)
       if (endpoint) endpoint->expect_poll();
-  has_more_than_messages_ = !independent_ || run_here + waits > 0;
-  unmet_ = unmet_at_start_;
-  next_begin_.assign(steps.size() + 1, 0);
-  for (const Step& step : steps)
-    for (int before : step.after) ++next_begin_[static_cast<std::size_t>(before) + 1];
-  for (std::size_t s = 0; s < steps.size(); ++s) next_begin_[s + 1] += next_begin_[s];
-  next_.resize(dependencies);
-  std::vector<int> fill(next_begin_.begin(), next_begin_.end() - 1);
-  for (std::size_t s = 0; s < steps.size(); ++s)
-    for (int before : steps[s].after)
-      next_[static_cast<std::size_t>(fill[static_cast<std::size_t>(before)]++)] = static_cast<int>(s);
+  mode_.has_more_than_messages = !mode_.independent || run_here + waits > 0;
   ready_.reserve(run_here);
   waiting_.reserve(waits);
   if (memory_ && memory_->puts) {
     puts_ = memory_->puts.get();
     put_.reserve(run_here + waits);
   }
-  completed_.resize(message_step_.size());
+  messages_.completed.resize(messages_.steps.size());
 }
 
 void Executor::allocate(Buffers buffers) {
   const bool shares = memory_ != nullptr;
-  const OnDevice on_device = where_.on_device();
+  const OnDevice on_device = buffers_.where.on_device();
   const auto staging_bytes = static_cast<std::size_t>(shares ? 0 : plan_->staging_bytes);
-  if (uses_device_) {
-    worker_ = on_device.send ? Device(where_.send) : on_device.receive ? Device(where_.receive) : all_devices().at(0);
-    if (shares) memory_->pin(worker_);
-    device_staging_ = DeviceMemory(worker_, staging_bytes, device_aware_ ? MemoryKind::device : MemoryKind::pinned);
-    shadow_ = DeviceMemory(worker_, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
+  if (mode_.uses_device) {
+    buffers_.worker = on_device.send      ? Device(buffers_.where.send)
+                      : on_device.receive ? Device(buffers_.where.receive)
+                                          : all_devices().at(0);
+    if (shares) memory_->pin(buffers_.worker);
+    buffers_.device_staging =
+        DeviceMemory(buffers_.worker, staging_bytes, buffers_.device_aware ? MemoryKind::device : MemoryKind::pinned);
+    buffers_.shadow = DeviceMemory(buffers_.worker, static_cast<std::size_t>(plan_->shadow_bytes), MemoryKind::pinned);
   } else if (staging_bytes > 0) {
-    staging_ = BlockMemory(staging_bytes);
+    buffers_.staging = BlockMemory(staging_bytes);
   }
-  bases_ = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
-            shares            ? memory_->own.staging
-            : staging_.data() ? staging_.data()
-                              : device_staging_.data(),
-            shares ? memory_->own.window : nullptr, shadow_.data()};
+  buffers_.bases = {static_cast<std::byte*>(const_cast<void*>(buffers.send)), static_cast<std::byte*>(buffers.receive),
+                    shares                    ? memory_->own.staging
+                    : buffers_.staging.data() ? buffers_.staging.data()
+                                              : buffers_.device_staging.data(),
+                    shares ? memory_->own.window : nullptr, buffers_.shadow.data()};
 }
 
 void Executor::bind(Buffers buffers, Transport& transport) {
   allocate(buffers);
   const std::vector<Step>& steps = plan_->steps;
-  step_message_.assign(steps.size(), -1);
+  messages_.of_step.assign(steps.size(), -1);
   std::vector<Message> messages;
   bool uses_staging = false;
   auto add_messages = [&](StepKind kind, bool initial) {
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const Step& step = steps[s];
       if (step.kind != kind || step.after.empty() != initial) continue;
-      step_message_[s] = static_cast<int>(messages.size());
-      message_step_.push_back(static_cast<int>(s));
+      messages_.of_step[s] = static_cast<int>(messages.size());
+      messages_.steps.push_back(static_cast<int>(s));
       uses_staging = uses_staging || step.span.buffer == Buffer::staging;
       const bool in_user_buffer = step.span.buffer == Buffer::send || step.span.buffer == Buffer::receive;
       messages.push_back({kind == StepKind::send, step.peer, step.channel,
-                          at(bases_[static_cast<std::size_t>(step.span.buffer)], step.span.offset), step.span.bytes,
-                          in_user_buffer});
+                          at(buffers_.bases[static_cast<std::size_t>(step.span.buffer)], step.span.offset),
+                          step.span.bytes, in_user_buffer});
     }
   };
   const bool eager = !simulated && std::none_of(steps.begin(), steps.end(), [](const Step& step) {
@@ -165,16 +143,16 @@ void Executor::bind(Buffers buffers, Transport& transport) {
   });
   add_messages(eager ? StepKind::send : StepKind::receive, true);
   add_messages(eager ? StepKind::receive : StepKind::send, true);
-  initial_messages_ = static_cast<int>(messages.size());
+  messages_.initial = static_cast<int>(messages.size());
   add_messages(StepKind::receive, false);
   add_messages(StepKind::send, false);
-  endpoints_[0] = transport.bind(messages);
-  endpoint_ = endpoints_[0].get();
+  messages_.endpoints[0] = transport.bind(messages);
+  messages_.endpoint = messages_.endpoints[0].get();
   if (plan_->staging_alternate == 0 || !uses_staging) return;
   for (std::size_t m = 0; m < messages.size(); ++m)
-    if (steps[static_cast<std::size_t>(message_step_[m])].span.buffer == Buffer::staging)
+    if (steps[static_cast<std::size_t>(messages_.steps[m])].span.buffer == Buffer::staging)
       messages[m].data += plan_->staging_alternate;
-  endpoints_[1] = transport.bind(messages);
+  messages_.endpoints[1] = transport.bind(messages);
 }
 
 namespace {
@@ -195,7 +173,7 @@ Executor::Places Executor::find(const Operand& operand, Rank peer, LastPlace& la
   const Buffer buffer = operand.buffer;
   if (!operand.of_peer && buffer != Buffer::window) {
     last = 1;
-    return {bases_[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0};
+    return {buffers_.bases[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan_->staging_alternate : 0};
   }
   for (const Carrier& carrier : carriers()) {
     if (carrier.bind == nullptr) continue;
@@ -244,24 +222,23 @@ int Executor::stream_step() const {
 
 /// Whether a copy is waited for by the user's stream alone.
 bool Executor::trails(int step) const {
-  const auto s = static_cast<std::size_t>(step);
-  return next_begin_[s] + 1 == next_begin_[s + 1] &&
-         is_of_stream(plan_->steps[static_cast<std::size_t>(next_[static_cast<std::size_t>(next_begin_[s])])]);
+  const std::span<const int> after = order_.after(step);
+  return after.size() == 1 && is_of_stream(plan_->steps[static_cast<std::size_t>(after.front())]);
 }
 
 /// Those of a few bytes that can all begin at once share a kernel.
 void Executor::add_device_copies() {
-  device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
-  const OnDevice on_device = where_.on_device();
+  device_ = std::make_unique<DeviceCopies>(buffers_.where, buffers_.bases, plan_->steps.size());
+  const OnDevice on_device = buffers_.where.on_device();
   std::array<std::vector<int>, 2> together;  // by whether they write to a device
   std::array<std::int64_t, 2> bytes{};
-  if (device_aware_ || lends_or_borrows(*plan_)) device_->use(worker_);
-  borrowed_ = BorrowedBuffers(*plan_);
+  if (buffers_.device_aware || lends_or_borrows(*plan_)) device_->use(buffers_.worker);
+  buffers_.borrowed = BorrowedBuffers(*plan_);
   if (on_device.combines) device_->set_combining(combiners_.front()->on_device().value());
   lend();
   const auto touches_device = [&](const Step& step) {
     if (step.kind != StepKind::move) return false;
-    const bool staged_there = device_aware_ && (step.from == Buffer::staging || step.to == Buffer::staging);
+    const bool staged_there = buffers_.device_aware && (step.from == Buffer::staging || step.to == Buffer::staging);
     return (on_device.send && step.from == Buffer::send) ||
            (on_device.receive && (step.to == Buffer::receive || step.from == Buffer::receive)) || staged_there ||
            borrows(step);
@@ -303,20 +280,21 @@ void Executor::lend() {
     if (lends(step)) (step.after.empty() ? together : later).push_back(s);
   }
   if (together.empty() && later.empty()) return;
-  std::byte* const begin = at(bases_[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
-  lent_ = laneway::lend(*plan_, *memory_, worker_, begin, !where_.on_device().send);
-  if (lent_.mirror.data() != nullptr) device_->set_mirror(begin, lent_.mirror.data(), plan_->lent_bytes);
-  const Event* const ready = lent_.ready ? &lent_.ready : nullptr;
+  std::byte* const begin = at(buffers_.bases[static_cast<std::size_t>(Buffer::send)], plan_->lent_offset);
+  buffers_.lent = laneway::lend(*plan_, *memory_, buffers_.worker, begin, !buffers_.where.on_device().send);
+  if (buffers_.lent.mirror.data() != nullptr)
+    device_->set_mirror(begin, buffers_.lent.mirror.data(), plan_->lent_bytes);
+  const Event* const ready = buffers_.lent.ready ? &buffers_.lent.ready : nullptr;
   if (!together.empty()) device_->add_lending(std::move(together), ready);
   for (int s : later) device_->add_lending({s}, ready);
 }
 
 void Executor::open_lent() {
-  if (memory_) borrowed_.open_all(*memory_, worker_);
+  if (memory_) buffers_.borrowed.open_all(*memory_, buffers_.worker);
 }
 
 void Executor::set_stream(std::optional<lnw_device_stream> stream) {
-  if (!device_ && stream) device_ = std::make_unique<DeviceCopies>(where_, bases_, plan_->steps.size());
+  if (!device_ && stream) device_ = std::make_unique<DeviceCopies>(buffers_.where, buffers_.bases, plan_->steps.size());
   if (device_) device_->set_stream(stream);
   find_ways();
 }

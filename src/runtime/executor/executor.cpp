@@ -55,7 +55,7 @@ void Executor::begin_on_device(int step) {
   if constexpr (traced) trace_->begin(step);
   const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
   const Step& what = plan_->steps[static_cast<std::size_t>(step)];
-  Borrowed* const borrowed = borrows(what) ? &borrowed_.of(what.peer, *memory_, worker_) : nullptr;
+  Borrowed* const borrowed = borrows(what) ? &buffers_.borrowed.of(what.peer, *memory_, buffers_.worker) : nullptr;
   std::byte* const from = borrowed != nullptr ? borrowed->base : now(bound.from, bound.last_from);
   lnw_device_event const after =
       borrowed != nullptr ? borrowed->ready_in(device_->stream_of(step), memory_->exchange) : nullptr;
@@ -114,7 +114,7 @@ void Executor::end_puts() {
 void Executor::announce(const BoundStep& bound) {
   if (bound.waits_for != WaitsFor::nothing) return;
   if (bound.event == of_stream) return device_->hand_over();
-  gone_out_[static_cast<std::size_t>(bound.event)].count.fetch_add(1, std::memory_order_release);
+  events_.announce(bound.event);
 }
 
 bool Executor::passes(int step) const {
@@ -123,8 +123,7 @@ bool Executor::passes(int step) const {
     case WaitsFor::word:
       return seen(now(bound.await, bound.last_await)) + bound.lag >= memory_->exchange;
     case WaitsFor::event:
-      return come_in_[static_cast<std::size_t>(bound.event)].count.load(std::memory_order_acquire) >=
-             exchanges_.load(std::memory_order_relaxed);
+      return events_.has_come(bound.event);
     case WaitsFor::readers:
       if (!memory_->arena->ready(memory_->exchange, bound.lag)) return false;
       raise(now(bound.await, bound.last_await), memory_->exchange);
@@ -154,18 +153,12 @@ template <bool traced>
 void Executor::complete(int step) {
   if constexpr (traced) trace_->end(step);
   --remaining_;
-  const auto s = static_cast<std::size_t>(step);
-  for (int n = next_begin_[s]; n < next_begin_[s + 1]; ++n) {
-    const int next = next_[static_cast<std::size_t>(n)];
-    if (--unmet_[static_cast<std::size_t>(next)] > 0) continue;
-    const int message = step_message_[static_cast<std::size_t>(next)];
-    if (message >= 0) {
-      if constexpr (traced) trace_->begin(next);
-      endpoint_->start(message, 1);
-    } else {
-      begin<traced>(next);
-    }
-  }
+  order_.complete(step, [this](int next) {
+    const int message = messages_.of_step[static_cast<std::size_t>(next)];
+    if (message < 0) return begin<traced>(next);
+    if constexpr (traced) trace_->begin(next);
+    messages_.endpoint->start(message, 1);
+  });
 }
 
 template <bool traced>
@@ -180,20 +173,20 @@ void Executor::drain() {
 }
 
 void Executor::start_otherwise() {
-  if (has_events()) exchanges_.fetch_add(1, std::memory_order_relaxed);
+  if (events_.any()) events_.start();
   if (device_) device_->begin_exchange(staging());
   if (!trace_) return start_steps();
   trace_->start();
-  for (int message = 0; message < initial_messages_; ++message)
-    trace_->begin(message_step_[static_cast<std::size_t>(message)]);
-  if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
+  for (int message = 0; message < messages_.initial; ++message)
+    trace_->begin(messages_.steps[static_cast<std::size_t>(message)]);
+  if (messages_.initial > 0) messages_.endpoint->start(0, messages_.initial);
   start_rest<true>();
 }
 
 void Executor::begin_exchange() {
   memory_->begin_exchange();
   turn_ = memory_->turn;
-  endpoint_ = endpoints_[in_second_place() && endpoints_[1] ? 1 : 0].get();
+  messages_.endpoint = messages_.endpoints[in_second_place() && messages_.endpoints[1] ? 1 : 0].get();
 }
 
 template <bool traced>
@@ -201,12 +194,12 @@ void Executor::start_rest() {
   if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
-  if (!independent_) std::copy(unmet_at_start_.begin(), unmet_at_start_.end(), unmet_.begin());
+  if (!mode_.independent) order_.restart();
   for (int step : initial_steps_) {
     begin<traced>(step);
     drain<traced>();
   }
-  if (!independent_) poll_words<traced>();
+  if (!mode_.independent) poll_words<traced>();
   if (remaining_ == 0) finish<traced>();
 }
 
@@ -238,21 +231,22 @@ void Executor::poll_words() {
 /// Whether none was under way, so that MPI was not called.
 template <bool traced>
 bool Executor::poll_messages(Patience patience) {
-  if (independent_) {
-    if (messages_complete_) return true;
+  if (mode_.independent) {
+    if (messages_.complete) return true;
     if (patience == Patience::some)
-      endpoint_->wait_all();
-    else if (!endpoint_->test_all())
+      messages_.endpoint->wait_all();
+    else if (!messages_.endpoint->test_all())
       return false;
-    messages_complete_ = true;
-    remaining_ -= initial_messages_;
+    messages_.complete = true;
+    remaining_ -= messages_.initial;
     return true;
   }
-  const int n = patience == Patience::some ? endpoint_->wait_some(completed_) : endpoint_->poll(completed_);
+  const int n = patience == Patience::some ? messages_.endpoint->wait_some(messages_.completed)
+                                           : messages_.endpoint->poll(messages_.completed);
   if (n < 0) return true;
   if (simulated && n > 0) simulated_wait_.end_by_message();
   for (int i = 0; i < n; ++i) {
-    complete<traced>(message_step_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])]);
+    complete<traced>(messages_.steps[static_cast<std::size_t>(messages_.completed[static_cast<std::size_t>(i)])]);
     drain<traced>();
   }
   return false;
@@ -268,7 +262,7 @@ bool Executor::progress() {
 
 bool Executor::progress_steps() {
   if (remaining_ == 0) return true;
-  if (advances_otherwise_) [[unlikely]]
+  if (mode_.advances_otherwise) [[unlikely]]
     return advance_otherwise();
   return advance<false>();
 }
@@ -296,7 +290,8 @@ bool Executor::advance() {
   if (!waiting_.empty()) poll_words<traced>();
   // Other messages of this rank, which peers may wait for, need progress even where these are complete.
   constexpr unsigned turns_before_advance = 64;
-  if (poll_messages<traced>() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0) endpoint_->advance();
+  if (poll_messages<traced>() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0)
+    messages_.endpoint->advance();
   if (remaining_ > 0) {
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
@@ -323,7 +318,7 @@ void Executor::fail() {
 
 /// Says which message it is of.
 void Executor::explain(const MessageError& error) const {
-  const int index = message_step_.at(static_cast<std::size_t>(error.index()));
+  const int index = messages_.steps.at(static_cast<std::size_t>(error.index()));
   const Step& step = plan_->steps[static_cast<std::size_t>(index)];
   const bool is_send = step.kind == StepKind::send;
   const std::string bytes = std::to_string(step.span.bytes) + " bytes";
@@ -351,10 +346,10 @@ void Executor::give_up() {
   remaining_ = 0;
   waiting_.clear();
   put_.clear();
-  if (!endpoints_[0]) return;
-  Remains remains{std::move(endpoints_), std::move(staging_), std::move(device_staging_),
-                  std::move(shadow_),    std::move(lent_),    memory_};
-  endpoint_ = nullptr;
+  if (!messages_.endpoints[0]) return;
+  Remains remains{std::move(messages_.endpoints), std::move(buffers_.staging), std::move(buffers_.device_staging),
+                  std::move(buffers_.shadow),     std::move(buffers_.lent),    memory_};
+  messages_.endpoint = nullptr;
   const auto abandon = [&] {
     Left left = Left::nothing;
     for (const std::unique_ptr<Endpoint>& endpoint : remains.endpoints)
@@ -371,11 +366,10 @@ void Executor::give_up() {
 }
 
 std::int64_t Executor::metadata_bytes() const {
-  std::size_t bytes = sizeof *this + bound_.capacity() * sizeof(BoundStep) +
-                      (come_in_.capacity() + gone_out_.capacity()) * sizeof(EventCount) +
-                      programs_.capacity() * sizeof(CopyProgram);
-  for (const std::vector<int>* table : {&message_step_, &step_message_, &initial_steps_, &unmet_at_start_, &unmet_,
-                                        &next_begin_, &next_, &ready_, &waiting_, &completed_, &put_})
+  std::size_t bytes = sizeof *this + bound_.capacity() * sizeof(BoundStep) + events_.metadata_bytes() +
+                      order_.metadata_bytes() + programs_.capacity() * sizeof(CopyProgram);
+  for (const std::vector<int>* table :
+       {&messages_.steps, &messages_.of_step, &messages_.completed, &initial_steps_, &ready_, &waiting_, &put_})
     bytes += table->capacity() * sizeof(int);
   auto total = static_cast<std::int64_t>(bytes);
   for (const CopyProgram& program : programs_) total += program.metadata_bytes();
@@ -396,7 +390,7 @@ void Executor::wait_in_virtual_time() {
 
 void Executor::wait_for_steps() {
   if constexpr (simulated) return wait_in_virtual_time();
-  if (independent_) return wait_for_words_first();
+  if (mode_.independent) return wait_for_words_first();
   for (int turns = 0; !progress();) relax(turns);
 }
 
@@ -409,10 +403,10 @@ void Executor::wait_for_words_first() {
     poll_words<false>();
     if (waiting_.empty()) break;
     if (looks % looks_before_messages == 0 && poll_messages<false>() && looks % looks_before_advance == 0)
-      endpoint_->advance();
+      messages_.endpoint->advance();
     relax(turns);
   }
-  if (!messages_complete_) endpoint_->wait_all();
+  if (!messages_.complete) messages_.endpoint->wait_all();
   remaining_ = 0;
   finish<false>();
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +17,8 @@
 #include "runtime/executor/combine.hpp"
 #include "runtime/executor/copy.hpp"
 #include "runtime/executor/device_copies.hpp"
+#include "runtime/executor/exchange_events.hpp"
+#include "runtime/executor/step_order.hpp"
 #include "runtime/executor/trace.hpp"
 
 namespace laneway {
@@ -65,18 +66,10 @@ class Executor final : public Progressive {
   /// The `event`-th event has come in, once more: in the n-th exchange, what the plan has after it waits until it has
   /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
   /// may be called by any thread at any time, take no lock, allocate nothing, and advance nothing.
-  void fire(int event) { come_in_[static_cast<std::size_t>(event)].count.fetch_add(1, std::memory_order_release); }
+  void fire(int event) { events_.fire(event); }
   /// The same unless it has come in for the exchange started last already: then false, and nothing is done.
-  [[nodiscard]] bool fire_once(int event) {
-    const std::uint64_t now = exchanges_.load(std::memory_order_relaxed);
-    std::uint64_t before = now - 1;
-    return come_in_[static_cast<std::size_t>(event)].count.compare_exchange_strong(
-        before, now, std::memory_order_release, std::memory_order_relaxed);
-  }
-  [[nodiscard]] bool reached(int event) const {
-    return gone_out_[static_cast<std::size_t>(event)].count.load(std::memory_order_acquire) ==
-           exchanges_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] bool fire_once(int event) { return events_.fire_once(event); }
+  [[nodiscard]] bool reached(int event) const { return events_.reached(event); }
 
   /// Starts what can start, runs the moves that wait for nothing, and returns.
   ///
@@ -85,7 +78,7 @@ class Executor final : public Progressive {
   void start() {
     try {
       if (memory_) begin_exchange();
-      if (begins_otherwise_) [[unlikely]]
+      if (mode_.begins_otherwise) [[unlikely]]
         return start_otherwise();
       start_steps();
     } catch (...) {
@@ -98,24 +91,24 @@ class Executor final : public Progressive {
   void wait() {
     if (remaining_ == 0) return;
     try {
-      if (!only_messages_wait_) return wait_for_steps();
-      endpoint_->wait_all();
+      if (!mode_.only_messages_wait) return wait_for_steps();
+      messages_.endpoint->wait_all();
       remaining_ = 0;
     } catch (...) {
       fail();
     }
   }
   /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
-  [[nodiscard]] bool independent() const { return independent_; }
+  [[nodiscard]] bool independent() const { return mode_.independent; }
   /// Whether `start` has started every message when it returns: then no other rank depends on progress by this
   /// executor. Walks through the plan.
   [[nodiscard]] bool starts_all_messages() const {
-    return independent_ || (!uses_device() && laneway::starts_all_messages(*plan_));
+    return mode_.independent || (!uses_device() && laneway::starts_all_messages(*plan_));
   }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
-  [[nodiscard]] const BufferMemory& where() const { return where_; }
+  [[nodiscard]] const BufferMemory& where() const { return buffers_.where; }
   /// The memory that the executor takes besides the plan and staging memory.
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
@@ -127,11 +120,6 @@ class Executor final : public Progressive {
   };
   /// The number of the last one, apart from where they are, because together they take a third more memory.
   using LastPlace = std::uint8_t;
-
-  /// How often an event has happened. Counts, so that an exchange need not set anything back.
-  struct alignas(cache_line) EventCount {
-    std::atomic<std::uint64_t> count{0};
-  };
 
   /// What a step waits for: the word `await`, the readers of the own staging memory, after which it raises that word,
   /// an event, or the user's stream.
@@ -156,14 +144,12 @@ class Executor final : public Progressive {
   };
   static_assert(sizeof(BoundStep) == 88);
 
-  [[nodiscard]] bool has_events() const { return !come_in_.empty() || !gone_out_.empty(); }
   void bind(Buffers buffers, Transport& transport);
   void order();
   void find_ways() {
-    advances_otherwise_ = device_ != nullptr || trace_ != nullptr;
-    begins_otherwise_ = advances_otherwise_ || has_events();
+    mode_.advances_otherwise = device_ != nullptr || trace_ != nullptr;
+    mode_.begins_otherwise = mode_.advances_otherwise || events_.any();
   }
-  void number_events();
   [[nodiscard]] Places find(const Operand& operand, Rank peer, LastPlace& last) const;
   [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
   void allocate(Buffers buffers);
@@ -176,13 +162,14 @@ class Executor final : public Progressive {
   [[nodiscard]] bool in_second_place() const { return (turn_ & 1) != 0; }
   /// The place of staging memory that this exchange uses.
   [[nodiscard]] std::byte* staging() const {
-    return at(bases_[static_cast<std::size_t>(Buffer::staging)], in_second_place() ? plan_->staging_alternate : 0);
+    return at(buffers_.bases[static_cast<std::size_t>(Buffer::staging)],
+              in_second_place() ? plan_->staging_alternate : 0);
   }
   void start_steps() {
-    if (initial_messages_ > 0) endpoint_->start(0, initial_messages_);
-    remaining_ = initial_messages_;
-    messages_complete_ = remaining_ == 0;
-    if (has_more_than_messages_) start_rest<false>();
+    if (messages_.initial > 0) messages_.endpoint->start(0, messages_.initial);
+    remaining_ = messages_.initial;
+    messages_.complete = remaining_ == 0;
+    if (mode_.has_more_than_messages) start_rest<false>();
   }
   void start_otherwise();
   void announce(const BoundStep& bound);
@@ -226,50 +213,58 @@ class Executor final : public Progressive {
   [[noreturn]] void explain(const MessageError& error) const;
   void give_up();
 
-  std::array<std::unique_ptr<Endpoint>, 2> endpoints_;  // for every second exchange, if staging memory has two places
-  Endpoint* endpoint_ = nullptr;
+  /// The messages, numbered as the endpoints know them: those that can start at once come first.
+  struct BoundMessages {
+    std::array<std::unique_ptr<Endpoint>, 2> endpoints;  // for every second exchange, if staging memory has two places
+    Endpoint* endpoint = nullptr;
+    int initial = 0;
+    bool complete = false;       // of an independent plan
+    std::vector<int> steps;      // message -> step
+    std::vector<int> of_step;    // step -> message, or -1
+    std::vector<int> completed;  // in the last look
+  };
+  /// What steps move from and to.
+  struct BoundBuffers {
+    BufferMemory where;
+    bool device_aware = false;  // messages begin and end on devices
+    BlockMemory staging;
+    DeviceMemory device_staging;  // pinned, or on the device
+    DeviceMemory shadow;
+    Device worker;  // copies what is borrowed, and pins
+    Lent lent;
+    BorrowedBuffers borrowed;
+    std::array<std::byte*, buffer_kinds> bases{};
+  };
+  /// What need not be looked at in each exchange.
+  struct Mode {
+    bool independent = false;
+    bool only_messages_wait = false;  // MPI's own completion of all is enough
+    bool has_more_than_messages = false;
+    bool begins_otherwise = false;    // with a device, with events, or traced
+    bool advances_otherwise = false;  // with a device, or traced
+    bool uses_device = false;
+  };
+
+  BoundMessages messages_;
   Puts* puts_ = nullptr;  // if words of far ranks are raised or awaited
-  int initial_messages_ = 0;
+  Mode mode_;
   int remaining_ = 0;
-  bool independent_ = false;
-  bool only_messages_wait_ = false;  // MPI's own completion of all is enough
-  bool has_more_than_messages_ = false;
-  bool begins_otherwise_ = false;    // with a device, with events, or traced
-  bool advances_otherwise_ = false;  // with a device, or traced
-  bool messages_complete_ = false;   // of an independent plan
-  std::uint64_t turn_ = 0;
   unsigned fruitless_ = 0;
+  std::uint64_t turn_ = 0;
   SimulatedWait simulated_wait_;
   std::shared_ptr<const Plan> plan_;
   Combiners combiners_;
   std::shared_ptr<NodeMemory> memory_;
-  BufferMemory where_;
-  BlockMemory staging_;
-  DeviceMemory device_staging_;  // pinned, or on the device
-  DeviceMemory shadow_;
-  bool uses_device_ = false;
-  bool device_aware_ = false;  // messages begin and end on devices
-  Device worker_;              // copies what is borrowed, and pins
-  Lent lent_;
-  BorrowedBuffers borrowed_;
-  std::array<std::byte*, buffer_kinds> bases_{};
+  BoundBuffers buffers_;
   std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
-  std::vector<EventCount> come_in_;       // by event
-  std::vector<EventCount> gone_out_;
-  std::atomic<std::uint64_t> exchanges_{0};  // started, of a plan with events
-  std::vector<BoundStep> bound_;             // by step, if any is no message
-  std::vector<CopyProgram> programs_;        // the same
-  std::vector<int> message_step_;            // message index -> step; messages that can start at once come first
-  std::vector<int> step_message_;            // step -> message index, or -1
-  std::vector<int> initial_steps_;           // that are no messages
-  std::vector<int> unmet_at_start_;          // step -> number of dependencies
-  std::vector<int> unmet_;
-  std::vector<int> next_begin_;  // successors of step s: next_[next_begin_[s] .. next_begin_[s + 1])
-  std::vector<int> next_;
-  std::vector<int> ready_;    // stack of steps that wait for nothing
-  std::vector<int> waiting_;  // for words and events
-  std::vector<int> completed_;
-  std::vector<int> put_;  // steps under way whose words far ranks do not have yet
+  ExchangeEvents events_;
+  StepOrder order_;
+  std::vector<BoundStep> bound_;       // by step, if any is no message
+  std::vector<CopyProgram> programs_;  // the same
+  std::vector<int> initial_steps_;     // that are no messages
+  std::vector<int> ready_;             // stack of steps that wait for nothing
+  std::vector<int> waiting_;           // for words and events
+  std::vector<int> put_;               // steps under way whose words far ranks do not have yet
   std::unique_ptr<Trace> trace_;
 };
 

@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 
 namespace laneway {
 
@@ -59,14 +59,14 @@ class Traces {
       const std::string name = path_ + "." + std::to_string(rank_);
       file_ = std::fopen(name.c_str(), "w");
       if (file_ == nullptr) {
-        tell("LANEWAY_TRACE: cannot write '" + name + "', so nothing is traced");
+        log_line("LANEWAY_TRACE: cannot write '" + name + "', so nothing is traced");
         path_.clear();
         return;
       }
     }
     const std::string line = trace.line() + "\n";
     if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
-      tell("LANEWAY_TRACE: '" + path_ + "." + std::to_string(rank_) + "' could not be written whole");
+      log_line("LANEWAY_TRACE: '" + path_ + "." + std::to_string(rank_) + "' could not be written whole");
       path_.clear();
     }
   }

@@ -9,33 +9,33 @@ namespace laneway::discovery::tiny {
 
 namespace {
 
-/// Each rank sends each other one a message, with a note or without.
+/// Each rank sends each other one a message, with a payload or without.
 class Tiny final : public Finder {
  public:
-  explicit Tiny(Post& post) : post_(post) {}
+  explicit Tiny(Messenger& messenger) : messenger_(messenger) {}
 
-  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+  void start(std::vector<Payload> payloads, const RoundVotes& votes) override {
     all_.merge(votes);
-    for (Rank to = 0; to < post_.size(); ++to) {
-      if (to == post_.rank()) continue;
-      const auto note = std::ranges::find(notes, to, &Note::peer);
+    for (Rank to = 0; to < messenger_.size(); ++to) {
+      if (to == messenger_.rank()) continue;
+      const auto payload = std::ranges::find(payloads, to, &Payload::peer);
       Writer writer;
       writer.put(votes);
-      writer.put(note != notes.end());
-      if (note != notes.end()) writer.put(note->data);
-      post_.send(to, Topic::data, 0, writer.take());
+      writer.put(payload != payloads.end());
+      if (payload != payloads.end()) writer.put(payload->data);
+      messenger_.send(to, Topic::data, 0, writer.take());
     }
   }
-  void on(Mail mail) override {
-    Reader reader(mail.data);
+  void on(RoundMessage incoming) override {
+    Reader reader(incoming.data);
     all_.merge(reader.get<RoundVotes>());
-    if (reader.get<bool>()) heard_.push_back({mail.source, reader.get_bytes()});
+    if (reader.get<bool>()) received_.push_back({incoming.source, reader.get_bytes()});
     ++taken_;
   }
-  bool proceed() override { return taken_ == post_.size() - 1; }
+  bool proceed() override { return taken_ == messenger_.size() - 1; }
 
  private:
-  Post& post_;
+  Messenger& messenger_;
   Rank taken_ = 0;
 };
 
@@ -47,8 +47,8 @@ double cost(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs
 }  // namespace
 
 std::vector<FinderRow> rules() {
-  const auto make = [](Post& post, const RoundSetting&) -> std::unique_ptr<Finder> {
-    return std::make_unique<Tiny>(post);
+  const auto make = [](Messenger& messenger, const RoundSetting&) -> std::unique_ptr<Finder> {
+    return std::make_unique<Tiny>(messenger);
   };
   return {{.name = "tiny", .chooses = true, .make = make, .cost = cost}};
 }

@@ -1,5 +1,5 @@
-// The first rank of a node speaks for it to each node that its ranks speak to, or only counts for them. The first ranks
-// know by a consensus, or by counts, that they have heard all.
+// The first rank of a node is the delegate of it to each node that its ranks speak to, or only counts for them. The
+// first ranks know by a consensus, or by counts, that they have heard all.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -21,34 +21,35 @@ enum class Ending { consensus, count };
 
 class ByLanes final : public ByNode {
  public:
-  ByLanes(Post& post, const RoundSetting& setting, Ending ending, bool straight)
-      : ByNode(post, setting, 1),
+  ByLanes(Messenger& messenger, const RoundSetting& setting, Ending ending, bool straight)
+      : ByNode(messenger, setting, 1),
         ending_(ending),
         all_straight_(straight),
-        consensus_(post, Places{node_, nodes_.nodes(), &nodes_}),
-        counting_(post, Places{node_, nodes_.nodes(), &nodes_}) {}
+        consensus_(messenger, Places{node_, nodes_.nodes(), &nodes_}),
+        counting_(messenger, Places{node_, nodes_.nodes(), &nodes_}) {}
 
  private:
-  [[nodiscard]] bool goes_straight(const Note& note) const override {
-    return ByNode::goes_straight(note) || (all_straight_ && nodes_.node_of(note.peer) != node_);
+  [[nodiscard]] bool goes_straight(const Payload& payload) const override {
+    return ByNode::goes_straight(payload) || (all_straight_ && nodes_.node_of(payload.peer) != node_);
   }
 
-  void pass_on(const Passage& passage, const Bytes& data) override {
+  void pass_on(const RelayHeader& relay, const Bytes& data) override {
     if (all_straight_)
-      ++counts_[passage.destination];
+      ++counts_[relay.destination];
     else
-      put_passage(lanes_[nodes_.node_of(passage.destination)], passage, data);
+      put_relay(lanes_[nodes_.node_of(relay.destination)], relay, data);
   }
 
   /// Each begins with the node after its own, so that not all send to the same one first.
-  void speak() override {
+  void send_between_nodes() override {
     if (ending_ == Ending::count) {
       for (const auto& [node, writer] : lanes_) counts_[nodes_.leader_of(node)] = 1;
       counting_.begin(counts_, votes_);
     }
     const auto send_lanes = [&](auto from, auto until) {
       for (auto lane = from; lane != until; ++lane)
-        post_.send(nodes_.leader_of(lane->first), Topic::lane, 0, lane->second.take(), ending_ == Ending::consensus);
+        messenger_.send(nodes_.leader_of(lane->first), Topic::lane, 0, lane->second.take(),
+                        ending_ == Ending::consensus);
     };
     const auto after = lanes_.upper_bound(node_);
     send_lanes(after, lanes_.end());
@@ -56,23 +57,23 @@ class ByLanes final : public ByNode {
     lanes_.clear();
   }
 
-  void hear(const Mail& mail) override {
-    if (mail.topic == Topic::consensus) return consensus_.on(mail);
-    if (mail.topic == Topic::count) return counting_.on(mail);
-    LANEWAY_ASSERT(mail.topic == Topic::lane);
+  void on_node_message(const RoundMessage& incoming) override {
+    if (incoming.topic == Topic::consensus) return consensus_.on(incoming);
+    if (incoming.topic == Topic::count) return counting_.on(incoming);
+    LANEWAY_ASSERT(incoming.topic == Topic::lane);
     ++lanes_taken_;
-    Reader reader(mail.data);
+    Reader reader(incoming.data);
     route(reader);
   }
 
-  [[nodiscard]] bool has_heard_all() override {
+  [[nodiscard]] bool has_received_all() override {
     if (ending_ == Ending::count)
       return counting_.done() && (all_straight_ || lanes_taken_ == counting_.count(leader_));
-    if (!consensus_.begun() && post_.all_taken()) consensus_.begin(votes_);
+    if (!consensus_.begun() && messenger_.all_taken()) consensus_.begin(votes_);
     return consensus_.done();
   }
 
-  [[nodiscard]] const RoundVotes& votes_heard() const override {
+  [[nodiscard]] const RoundVotes& votes_received() const override {
     return ending_ == Ending::count ? counting_.votes() : consensus_.votes();
   }
 
@@ -100,7 +101,7 @@ double cost_of_lanes(Ending ending, const RoundFacts& facts, const MessageCosts&
     if (ending == Ending::consensus) seconds += costs.across(0) + node.lanes * costs.short_on_wire;
     messages = (ending == Ending::consensus ? 2 : 1) * node.lanes + node.steps;
   }
-  const double straight = node.note > node.relayed ? node.partners : 0;
+  const double straight = node.payload > node.relayed ? node.partners : 0;
   const double waits = node.lanes > 0 ? node.steps : 0;
   return std::max(seconds, costs.work(facts, messages / node.members + straight, facts.boards ? 0 : 2,
                                       waits / node.members, facts.boards ? 2 : 0));
@@ -113,24 +114,24 @@ double cost_of_straight(const RoundFacts& facts, const MessageCosts& costs) {
   const double own = (facts.degree - node.partners) * node.relayed + node.partners * 4;
   const double seconds =
       2 * predict_inside(own, 1, facts, costs) +
-      std::max(costs.across(node.note, node.partners, node.partners),
-               node.members * node.partners * (node.note * costs.byte_on_wire + costs.short_on_wire)) +
+      std::max(costs.across(node.payload, node.partners, node.partners),
+               node.members * node.partners * (node.payload * costs.byte_on_wire + costs.short_on_wire)) +
       node.steps * step;
   return std::max(seconds, costs.work(facts, node.steps / node.members + node.partners, facts.boards ? 0 : 2,
                                       node.steps / node.members, facts.boards ? 2 : 0));
 }
 
-std::unique_ptr<Finder> make_nbx_node(Post& post, const RoundSetting& setting) {
-  return std::make_unique<ByLanes>(post, setting, Ending::consensus, false);
+std::unique_ptr<Finder> make_nbx_node(Messenger& messenger, const RoundSetting& setting) {
+  return std::make_unique<ByLanes>(messenger, setting, Ending::consensus, false);
 }
 
 double cost_of_nbx_node(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs) {
   return cost_of_lanes(Ending::consensus, facts, costs);
 }
 
-std::unique_ptr<Finder> make_personalized_node(Post& post, const RoundSetting& setting) {
-  if (setting.route.way == NodeWay::steps) return make_by_steps(post, setting);
-  return std::make_unique<ByLanes>(post, setting, Ending::count, setting.route.way == NodeWay::straight);
+std::unique_ptr<Finder> make_personalized_node(Messenger& messenger, const RoundSetting& setting) {
+  if (setting.route.way == NodeWay::steps) return make_by_steps(messenger, setting);
+  return std::make_unique<ByLanes>(messenger, setting, Ending::count, setting.route.way == NodeWay::straight);
 }
 
 double cost_of_personalized_node(const RoundFacts& facts, const NodeRoute& route, const MessageCosts& costs) {
@@ -147,8 +148,8 @@ std::vector<NodeRoute> routes_of_personalized_node(const RoundFacts& facts) {
   for (int steps = 1; steps <= std::max(1.0, steps_among(facts.nodes)); ++steps) {
     if (radix_of(facts.nodes, steps) > most) continue;
     routes.push_back({NodeWay::steps, steps, 1});
-    if (facts.speakers > 1 && facts.nodes > 2 && !facts.boards)
-      routes.push_back({NodeWay::steps, steps, facts.speakers});
+    if (facts.delegates > 1 && facts.nodes > 2 && !facts.boards)
+      routes.push_back({NodeWay::steps, steps, facts.delegates});
   }
   return routes;
 }

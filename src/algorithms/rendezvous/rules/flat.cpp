@@ -13,34 +13,34 @@ namespace laneway::discovery::flat {
 
 namespace {
 
-Places all_ranks(const Post& post) {
-  return {post.rank(), post.size()};
+Places all_ranks(const Messenger& messenger) {
+  return {messenger.rank(), messenger.size()};
 }
 
 /// Nonblocking consensus (Hoefer, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data
 /// exchange, 2010). Who knows that all it has said has been taken joins a consensus; at its end nothing is under way.
 class Nbx final : public Finder {
  public:
-  explicit Nbx(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}
+  explicit Nbx(Messenger& messenger) : messenger_(messenger), consensus_(messenger, all_ranks(messenger)) {}
 
-  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+  void start(std::vector<Payload> payloads, const RoundVotes& votes) override {
     own_ = votes;
-    for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data), true);
+    for (Payload& payload : payloads) messenger_.send(payload.peer, Topic::data, 0, std::move(payload.data), true);
   }
-  void on(Mail mail) override {
-    if (mail.topic == Topic::consensus) return consensus_.on(mail);
-    LANEWAY_ASSERT(mail.topic == Topic::data);
-    heard_.push_back({mail.source, std::move(mail.data)});
+  void on(RoundMessage incoming) override {
+    if (incoming.topic == Topic::consensus) return consensus_.on(incoming);
+    LANEWAY_ASSERT(incoming.topic == Topic::data);
+    received_.push_back({incoming.source, std::move(incoming.data)});
   }
   bool proceed() override {
-    if (!consensus_.begun() && post_.all_taken()) consensus_.begin(own_);
+    if (!consensus_.begun() && messenger_.all_taken()) consensus_.begin(own_);
     if (!consensus_.done()) return false;
     all_ = consensus_.votes();
     return true;
   }
 
  private:
-  Post& post_;
+  Messenger& messenger_;
   Consensus consensus_;
   RoundVotes own_;
 };
@@ -48,28 +48,28 @@ class Nbx final : public Finder {
 /// Each rank learns how many messages it gets, and takes so many.
 class Personalized final : public Finder {
  public:
-  explicit Personalized(Post& post) : post_(post), counting_(post, all_ranks(post)) {}
+  explicit Personalized(Messenger& messenger) : messenger_(messenger), counting_(messenger, all_ranks(messenger)) {}
 
-  void start(std::vector<Note> notes, const RoundVotes& votes) override {
+  void start(std::vector<Payload> payloads, const RoundVotes& votes) override {
     Counting::Counts counts;
-    for (const Note& note : notes) counts[note.peer] = 1;
+    for (const Payload& payload : payloads) counts[payload.peer] = 1;
     counting_.begin(counts, votes);
-    for (Note& note : notes) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+    for (Payload& payload : payloads) messenger_.send(payload.peer, Topic::data, 0, std::move(payload.data));
   }
-  void on(Mail mail) override {
-    if (mail.topic == Topic::count) return counting_.on(mail);
-    LANEWAY_ASSERT(mail.topic == Topic::data);
+  void on(RoundMessage incoming) override {
+    if (incoming.topic == Topic::count) return counting_.on(incoming);
+    LANEWAY_ASSERT(incoming.topic == Topic::data);
     ++taken_;
-    heard_.push_back({mail.source, std::move(mail.data)});
+    received_.push_back({incoming.source, std::move(incoming.data)});
   }
   bool proceed() override {
-    if (!counting_.done() || taken_ < counting_.count(post_.rank())) return false;
+    if (!counting_.done() || taken_ < counting_.count(messenger_.rank())) return false;
     all_ = counting_.votes();
     return true;
   }
 
  private:
-  Post& post_;
+  Messenger& messenger_;
   Counting counting_;
   int taken_ = 0;
 };
@@ -77,21 +77,21 @@ class Personalized final : public Finder {
 /// The same, where the sender counts in the receiver's memory. All ranks meet for that, when they know that all come.
 class Rma final : public Finder {
  public:
-  explicit Rma(Post& post) : post_(post), consensus_(post, all_ranks(post)) {}
+  explicit Rma(Messenger& messenger) : messenger_(messenger), consensus_(messenger, all_ranks(messenger)) {}
 
-  void start(std::vector<Note> notes, const RoundVotes& votes) override {
-    notes_ = std::move(notes);
+  void start(std::vector<Payload> payloads, const RoundVotes& votes) override {
+    payloads_ = std::move(payloads);
     consensus_.begin(votes);
   }
-  void on(Mail mail) override {
-    if (mail.topic == Topic::consensus) return consensus_.on(mail);
-    LANEWAY_ASSERT(mail.topic == Topic::data);
+  void on(RoundMessage incoming) override {
+    if (incoming.topic == Topic::consensus) return consensus_.on(incoming);
+    LANEWAY_ASSERT(incoming.topic == Topic::data);
     ++taken_;
-    heard_.push_back({mail.source, std::move(mail.data)});
+    received_.push_back({incoming.source, std::move(incoming.data)});
   }
   bool proceed() override {
     if (!has_met_ && consensus_.done()) meet();
-    if (has_met_ && !counted_) counted_ = post_.counted();
+    if (has_met_ && !counted_) counted_ = messenger_.counted();
     if (!counted_ || taken_ < *counted_) return false;
     all_ = consensus_.votes();
     return true;
@@ -101,22 +101,22 @@ class Rma final : public Finder {
   void meet() {
     has_met_ = true;
     std::vector<Rank> ranks;
-    for (const Note& note : notes_) ranks.push_back(note.peer);
-    post_.count_at(ranks);
-    for (Note& note : notes_) post_.send(note.peer, Topic::data, 0, std::move(note.data));
+    for (const Payload& payload : payloads_) ranks.push_back(payload.peer);
+    messenger_.count_at(ranks);
+    for (Payload& payload : payloads_) messenger_.send(payload.peer, Topic::data, 0, std::move(payload.data));
   }
 
-  Post& post_;
+  Messenger& messenger_;
   Consensus consensus_;
-  std::vector<Note> notes_;
+  std::vector<Payload> payloads_;
   bool has_met_ = false;
   std::optional<int> counted_;
   int taken_ = 0;
 };
 
 template <typename Made>
-std::unique_ptr<Finder> make(Post& post, const RoundSetting&) {
-  return std::make_unique<Made>(post);
+std::unique_ptr<Finder> make(Messenger& messenger, const RoundSetting&) {
+  return std::make_unique<Made>(messenger);
 }
 
 template <bool Counted>

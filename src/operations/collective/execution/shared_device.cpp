@@ -13,7 +13,7 @@
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/datatypes/operators.hpp"
 #include "mpi/check.hpp"
 #include "operations/collective/collective.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "communicator/control/mailbox.hpp"
-#include "communicator/control/talking.hpp"
+#include "communicator/control/control_rounds.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "runtime/carriers/node/sharing.hpp"
 
 namespace laneway {
@@ -19,9 +19,9 @@ NodeWords::NodeWords(const PrivateComm& comm, const Region& node, const Region& 
     return;
   }
   if (!std::ranges::includes(sharing.members, node.members)) return;
-  Talking talk(comm);
+  MpiBootstrap bootstrap(comm);
   static_assert(kinds * sizeof(std::uint64_t) <= cache_line);
-  memory_ = share_windows(talk, node, cache_line);
+  memory_ = share_windows(bootstrap, node, cache_line);
   if (!memory_) return;
   for (const Rank member : node.members) words_.push_back(memory_->peers.at(member).window);
 }
@@ -76,8 +76,8 @@ DeviceSlots::DeviceSlots(const PrivateComm& comm, const Region& node, const Devi
     first_ = nullptr;
   }
   if (node.members.size() > 1) {
-    Talking talk(comm);
-    const SlotsRecord leaders = gather(talk, node, mine).front();
+    MpiBootstrap bootstrap(comm);
+    const SlotsRecord leaders = gather(bootstrap, node, mine).front();
     if (leaders.uuid != mine.uuid) refusal_ = SharingRefusal::several_devices;
     if (!leads && leaders.is_there && refusal_ == SharingRefusal::none) open(device, leaders.memory);
   }

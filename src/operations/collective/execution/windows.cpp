@@ -8,7 +8,7 @@
 
 #include "base/bytes/address.hpp"
 #include "base/error.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "runtime/carriers/rma/names.hpp"
 

@@ -11,9 +11,9 @@
 
 #include "algorithms/lowering/pack.hpp"
 #include "base/error.hpp"
+#include "base/log_line.hpp"
 #include "base/process/processors.hpp"
 #include "base/simulated.hpp"
-#include "base/tell.hpp"
 #include "runtime/carriers/node/shared_segment.hpp"
 
 namespace laneway {
@@ -27,10 +27,10 @@ struct Contribution {
   Processors processors;
 };
 
-void learn_patience(const Talk& talk, const std::vector<Contribution>& all) {
+void learn_patience(const Bootstrap& bootstrap, const std::vector<Contribution>& all) {
   std::vector<Processors> known;
   for (const Contribution& one : all) known.push_back(one.processors);
-  laneway::learn_patience(talk.ranks_of_machine(), known);
+  laneway::learn_patience(bootstrap.ranks_of_machine(), known);
 }
 
 /// Parts begin on pages of their own, so that each is in the memory next to the rank that it belongs to, which reserves
@@ -43,8 +43,8 @@ std::size_t pages(std::int64_t bytes) {
 void tell_once(Rank rank, const std::string& what) {
   static std::atomic<bool> told{false};
   if (!is_verbose("choose") || told.exchange(true)) return;
-  tell("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
-       "); the MPI library carries their messages");
+  log_line("rank " + std::to_string(rank) + ": no shared memory with the other ranks of this node (" + what +
+           "); the MPI library carries their messages");
 }
 
 /// How many ranks have mapped a segment. All agree on its place, which nothing else uses.
@@ -55,9 +55,9 @@ std::atomic_ref<int> mappings(std::byte* base) {
 
 /// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has. Those that have
 /// count in it, so that no messages are needed.
-std::optional<Rank> find_refusal(Talk& talk, const Region& node, std::byte* base) {
+std::optional<Rank> find_refusal(Bootstrap& bootstrap, const Region& node, std::byte* base) {
   if (base != nullptr) mappings(base).fetch_add(1, std::memory_order_acq_rel);
-  return talk.find_failure(node, base == nullptr, [&] {
+  return bootstrap.find_failure(node, base == nullptr, [&] {
     return base != nullptr && mappings(base).load(std::memory_order_acquire) == static_cast<int>(node.members.size());
   });
 }
@@ -70,8 +70,9 @@ struct Shared {
 };
 
 /// `reserves`: whether staging memory is reserved, too.
-Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes, bool reserves) {
-  const bool leads = talk.rank() == node.members.front();
+Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes, std::int64_t staging_bytes,
+             bool reserves) {
+  const bool leads = bootstrap.rank() == node.members.front();
   Shared shared;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
@@ -82,8 +83,8 @@ Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int
   } catch (...) {
     failure = std::current_exception();
   }
-  const std::vector<Contribution> all = gather(talk, node, mine);
-  learn_patience(talk, all);
+  const std::vector<Contribution> all = gather(bootstrap, node, mine);
+  learn_patience(bootstrap, all);
   if (std::all_of(all.begin(), all.end(), [](const Contribution& c) { return c.window_bytes == 0; })) {
     for (Rank rank : node.members) memory->peers[rank] = {};
     shared.memory = std::move(memory);
@@ -108,7 +109,7 @@ Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int
       const NodeMemory::Part part{base.get() + at, base.get() + staging, base.get() + at};
       memory->peers[node.members[i]] = part;
       const std::size_t end = staging + pages(all[i].staging_bytes);
-      if (node.members[i] == talk.rank()) {
+      if (node.members[i] == bootstrap.rank()) {
         memory->own = part;
         shared.own_staging = staging;
         if (!simulated) shared.segment->reserve(at, (reserves ? end : staging) - at);
@@ -121,34 +122,34 @@ Shared share(Talk& talk, const Region& node, std::int64_t window_bytes, std::int
     memory = nullptr;
     base = nullptr;
   }
-  const std::optional<Rank> refused = find_refusal(talk, node, base.get());
+  const std::optional<Rank> refused = find_refusal(bootstrap, node, base.get());
   if (!refused)
     shared.memory = std::move(memory);
-  else if (*refused == talk.rank())
-    tell_once(talk.rank(), refusal);
+  else if (*refused == bootstrap.rank())
+    tell_once(bootstrap.rank(), refusal);
   return shared;
 }
 
 /// `bytes` bytes for each rank of `node` that plans share one after another.
-std::shared_ptr<StagingArena> make_arena(Talk& talk, const Region& node, std::int64_t bytes) {
+std::shared_ptr<StagingArena> make_arena(Bootstrap& bootstrap, const Region& node, std::int64_t bytes) {
   std::map<Rank, StagingArena::Part> parts;
   if (node.members.size() > 1) {
-    Shared shared = share(talk, node, arena_header_bytes, bytes, false);
+    Shared shared = share(bootstrap, node, arena_header_bytes, bytes, false);
     if (shared.memory) {
       for (const auto& [rank, part] : shared.memory->peers) parts[rank] = {part.window, part.staging};
-      return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts), shared.memory->mapping,
+      return std::make_shared<StagingArena>(bootstrap.rank(), bytes, std::move(parts), shared.memory->mapping,
                                             StagingPages{std::move(shared.segment), shared.own_staging});
     }
   }
   const auto total = static_cast<std::size_t>(arena_header_bytes + bytes);
   const std::shared_ptr<std::byte[]> memory(new std::byte[total]);
-  parts[talk.rank()] = {memory.get(), memory.get() + arena_header_bytes};
-  return std::make_shared<StagingArena>(talk.rank(), bytes, std::move(parts),
+  parts[bootstrap.rank()] = {memory.get(), memory.get() + arena_header_bytes};
+  return std::make_shared<StagingArena>(bootstrap.rank(), bytes, std::move(parts),
                                         std::make_shared<SharedMemory>(memory, total));
 }
 
 /// Whether each rank of `node` has the first `bytes` of its part of the arena.
-bool has_pages(Talk& talk, const Region& node, StagingArena& arena, std::int64_t bytes) {
+bool has_pages(Bootstrap& bootstrap, const Region& node, StagingArena& arena, std::int64_t bytes) {
   if (simulated || arena.has_reserved(bytes)) return true;
   bool failed = false;
   try {
@@ -156,30 +157,30 @@ bool has_pages(Talk& talk, const Region& node, StagingArena& arena, std::int64_t
   } catch (const std::system_error&) {
     failed = true;
   }
-  if (largest(talk, node, failed) != 0) return false;
+  if (largest(bootstrap, node, failed) != 0) return false;
   arena.set_reserved(bytes);
   return true;
 }
 
 }  // namespace
 
-void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
+void share_with_node(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
                      std::shared_ptr<NodeMemory>& memory) {
-  memory = share(talk, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
+  memory = share(bootstrap, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
 }
 
-std::shared_ptr<NodeMemory> share_windows(Talk& talk, const Region& node, std::int64_t bytes) {
-  return share(talk, node, bytes, 0, true).memory;
+std::shared_ptr<NodeMemory> share_windows(Bootstrap& bootstrap, const Region& node, std::int64_t bytes) {
+  return share(bootstrap, node, bytes, 0, true).memory;
 }
 
-std::shared_ptr<StagingArena> find_arena(Talk& talk, const Region& node, Arenas& arenas, std::int64_t limit,
+std::shared_ptr<StagingArena> find_arena(Bootstrap& bootstrap, const Region& node, Arenas& arenas, std::int64_t limit,
                                          const Plan& plan) {
   if (limit == 0) return nullptr;
-  const std::int64_t bytes = largest(talk, node, packed_staging_bytes(plan));
+  const std::int64_t bytes = largest(bootstrap, node, packed_staging_bytes(plan));
   if (bytes == 0 || bytes > limit) return nullptr;
   std::shared_ptr<StagingArena>& arena = arenas.by_sharers[{limit, node.members}];
-  if (!arena) arena = make_arena(talk, node, limit);
-  return has_pages(talk, node, *arena, bytes) ? arena : nullptr;
+  if (!arena) arena = make_arena(bootstrap, node, limit);
+  return has_pages(bootstrap, node, *arena, bytes) ? arena : nullptr;
 }
 
 void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {

@@ -9,8 +9,8 @@
 #include "base/process/attachments.hpp"
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
+#include "runtime/carriers/bootstrap.hpp"
 #include "runtime/carriers/node/node_memory.hpp"
-#include "runtime/carriers/talk.hpp"
 
 namespace laneway {
 
@@ -27,17 +27,17 @@ struct Arenas final : Attachment {
 /// `memory` becomes null on all of them where one cannot, because the system refuses or its processes are separated
 /// from the others'; said once a process if LANEWAY_VERBOSE is set. Collective over `node`, which must be in the same
 /// MPI_COMM_TYPE_SHARED.
-void share_with_node(Talk& talk, const Plan& plan, const Region& node, bool with_staging,
+void share_with_node(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
                      std::shared_ptr<NodeMemory>& memory);
 
 /// The ranks of `node` share a window of so many bytes each, zero at first; null on all of them where one cannot, as
 /// above. Collective over `node`.
-[[nodiscard]] std::shared_ptr<NodeMemory> share_windows(Talk& talk, const Region& node, std::int64_t bytes);
+[[nodiscard]] std::shared_ptr<NodeMemory> share_windows(Bootstrap& bootstrap, const Region& node, std::int64_t bytes);
 
 /// What the plan shares its staging memory with, if it takes at most `limit` bytes, which the ranks of `node` share,
 /// or which is this rank's alone where they can share none. Null if the plan has memory of its own, or needs none.
 /// Collective over `node`.
-[[nodiscard]] std::shared_ptr<StagingArena> find_arena(Talk& talk, const Region& node, Arenas& arenas,
+[[nodiscard]] std::shared_ptr<StagingArena> find_arena(Bootstrap& bootstrap, const Region& node, Arenas& arenas,
                                                        std::int64_t limit, const Plan& plan);
 
 /// Lets what is bound to the memory use the arena.

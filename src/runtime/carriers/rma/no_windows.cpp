@@ -4,13 +4,13 @@
 
 namespace laneway {
 
-std::string why_no_window(const Talk&) {
+std::string why_no_window(const Bootstrap&) {
   return "the library was built without MPI";
 }
 
-std::string share_window_with_all(Talk& talk, const Plan&, std::shared_ptr<NodeMemory>& memory) {
+std::string share_window_with_all(Bootstrap& bootstrap, const Plan&, std::shared_ptr<NodeMemory>& memory) {
   memory = nullptr;
-  return why_no_window(talk);
+  return why_no_window(bootstrap);
 }
 
 void free_windows() noexcept {}

@@ -173,7 +173,7 @@ class WindowPuts final : public Puts {
 
 /// The first of a pool that is free on all ranks and fits everywhere; null if there is none. `can`: whether this rank
 /// can take one at all; becomes whether all can.
-PutWindow* find_free(Talk& talk, const WindowPool& pool, std::int64_t bytes, bool& can) {
+PutWindow* find_free(Bootstrap& bootstrap, const WindowPool& pool, std::int64_t bytes, bool& can) {
   constexpr std::size_t most = 63;
   constexpr std::uint64_t can_bit = std::uint64_t{1} << most;
   std::uint64_t free = can ? can_bit : 0;
@@ -181,7 +181,7 @@ PutWindow* find_free(Talk& talk, const WindowPool& pool, std::int64_t bytes, boo
     const PutWindow& window = *pool.windows[w];
     if (!window.taken.load(std::memory_order_acquire) && window.bytes >= bytes) free |= std::uint64_t{1} << w;
   }
-  free = talk.common_bits(free);
+  free = bootstrap.common_bits(free);
   can = (free & can_bit) != 0;
   free &= ~can_bit;
   return can && free != 0 ? pool.windows[static_cast<std::size_t>(std::countr_zero(free))] : nullptr;
@@ -201,8 +201,8 @@ void allocate(MPI_Comm comm, PutWindow& window) {
 }
 
 /// The first rank of the communicator gives it.
-std::uint64_t next_number(const Talk& talk, const PutWindow& window) {
-  if (talk.rank() != 0) return ~std::uint64_t{0};
+std::uint64_t next_number(const Bootstrap& bootstrap, const PutWindow& window) {
+  if (bootstrap.rank() != 0) return ~std::uint64_t{0};
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   return mix(mix(mix(static_cast<std::uint64_t>(now)) + static_cast<std::uint64_t>(getpid())) +
              reinterpret_cast<std::uintptr_t>(&window)) |
@@ -210,17 +210,17 @@ std::uint64_t next_number(const Talk& talk, const PutWindow& window) {
 }
 
 /// Null on all ranks where one gets none: to free it would take all of them, so it is left behind.
-PutWindow* make_window(Talk& talk, MPI_Comm comm, WindowPool& pool, std::int64_t bytes) {
+PutWindow* make_window(Bootstrap& bootstrap, MPI_Comm comm, WindowPool& pool, std::int64_t bytes) {
   auto window = std::make_unique<PutWindow>();
   window->bytes = bytes;
-  std::uint64_t number = next_number(talk, *window);
+  std::uint64_t number = next_number(bootstrap, *window);
   try {
     allocate(comm, *window);
   } catch (const std::exception& error) {
     pool.refusal = error.what();
     number &= ~std::uint64_t{1};
   }
-  window->number = talk.common_bits(number);
+  window->number = bootstrap.common_bits(number);
   if ((window->number & 1) == 0) {
     if (pool.refusal.empty()) pool.refusal = "the MPI library gives another rank no window";
     return nullptr;
@@ -239,8 +239,8 @@ std::shared_ptr<Puts> puts_of(MPI_Comm comm, PutWindow& window, const Plan& plan
   return puts;
 }
 
-MPI_Comm communicator_of(const Talk& talk) {
-  return *static_cast<const MPI_Comm*>(talk.communicator());
+MPI_Comm communicator_of(const Bootstrap& bootstrap) {
+  return *static_cast<const MPI_Comm*>(bootstrap.communicator());
 }
 
 }  // namespace
@@ -256,21 +256,21 @@ bool are_windows_apart(MPI_Comm comm) {
   return size == 1 || size == all;
 }
 
-std::string why_no_window(const Talk& talk) {
+std::string why_no_window(const Bootstrap& bootstrap) {
   if constexpr (simulated) return "puts are not simulated";
-  return pool_of(communicator_of(talk)).refusal;
+  return pool_of(communicator_of(bootstrap)).refusal;
 }
 
-std::string share_window_with_all(Talk& talk, const Plan& plan, std::shared_ptr<NodeMemory>& memory) {
-  const MPI_Comm comm = communicator_of(talk);
+std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::shared_ptr<NodeMemory>& memory) {
+  const MPI_Comm comm = communicator_of(bootstrap);
   WindowPool& pool = pool_of(comm);
   bool can = memory != nullptr;
-  PutWindow* window = find_free(talk, pool, plan.window_bytes, can);
+  PutWindow* window = find_free(bootstrap, pool, plan.window_bytes, can);
   if (!can) {
     memory = nullptr;
     return "some ranks get no memory for the words of their plans";
   }
-  if (window == nullptr && pool.refusal.empty()) window = make_window(talk, comm, pool, plan.window_bytes);
+  if (window == nullptr && pool.refusal.empty()) window = make_window(bootstrap, comm, pool, plan.window_bytes);
   if (window == nullptr) {
     memory = nullptr;
     return pool.refusal;
@@ -285,7 +285,7 @@ std::string share_window_with_all(Talk& talk, const Plan& plan, std::shared_ptr<
     failure = error.what();
   }
   // Nobody puts before all words are 0.
-  if (talk.common_bits(failure.empty() ? 1 : 0) != 0) return {};
+  if (bootstrap.common_bits(failure.empty() ? 1 : 0) != 0) return {};
   memory = nullptr;
   return failure.empty() ? "another rank has no memory for what it puts" : failure;
 }

@@ -1,4 +1,4 @@
-#include "operations/sparse/mail.hpp"
+#include "operations/sparse/messenger.hpp"
 
 #include <climits>
 #include <cstring>
@@ -23,13 +23,13 @@ struct Trailer {
 
 }  // namespace
 
-MpiPost::~MpiPost() {
+MpiMessenger::~MpiMessenger() {
   // After a failure MPI may still use what is here.
   auto posted = std::make_unique<Posted>();
   const auto keep = [&](auto& messages) {
     for (auto& message : messages) {
       if (message->request == MPI_REQUEST_NULL) continue;
-      posted->letters.push_back({message->other, std::move(message->data)});
+      posted->control_messages.push_back({message->other, std::move(message->data)});
       posted->requests.push_back(message->request);
     }
   };
@@ -39,7 +39,7 @@ MpiPost::~MpiPost() {
   if (!posted->requests.empty()) comm_->keep(std::move(posted));
 }
 
-void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) {
+void MpiMessenger::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) {
   require(data.size() <= INT_MAX - sizeof(Trailer), ErrorKind::unsupported,
           "a message of discovery of more than 2 GiB");
   const Trailer trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), way_};
@@ -54,7 +54,7 @@ void MpiPost::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged
   sent_to_.push_back(to);
 }
 
-bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
+bool MpiMessenger::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
   while (!messages.empty()) {
     int flag = 0;
     check_mpi(MPI_Test(&messages.back()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
@@ -64,7 +64,7 @@ bool MpiPost::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
   return true;
 }
 
-std::optional<Mail> MpiPost::take() {
+std::optional<RoundMessage> MpiMessenger::take() {
   receive_probed(comm_->get(), tag_, receiving_);
   for (auto message = receiving_.begin(); message != receiving_.end();) {
     int flag = 0;
@@ -75,13 +75,13 @@ std::optional<Mail> MpiPost::take() {
     }
     UnderWay here = std::move(**message);
     message = receiving_.erase(message);
-    if (std::optional<Mail> mail = open(std::move(here))) return mail;
+    if (std::optional<RoundMessage> incoming = open(std::move(here))) return incoming;
   }
   return std::nullopt;
 }
 
 /// Nothing where the sender does it another way.
-std::optional<Mail> MpiPost::open(UnderWay message) {
+std::optional<RoundMessage> MpiMessenger::open(UnderWay message) {
   Trailer trailer;
   LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
   const std::size_t bytes = message.data.size() - sizeof trailer;
@@ -94,12 +94,12 @@ std::optional<Mail> MpiPost::open(UnderWay message) {
     differs_ = differs_ || trailer.way != way_;
     if (trailer.way != way_) return std::nullopt;
   }
-  return Mail{message.other, topic, trailer.step, std::move(message.data)};
+  return RoundMessage{message.other, topic, trailer.step, std::move(message.data)};
 }
 
 /// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one
 /// that stays would have to be freed together by ranks that free their communicators at different times.
-void MpiPost::count_at(const std::vector<Rank>& ranks) {
+void MpiMessenger::count_at(const std::vector<Rank>& ranks) {
   alignas(cache_line) int counter = 0;  // MPICH 4.0 over UCX takes windows to begin at multiples of 16 bytes
   MPI_Win window = MPI_WIN_NULL;
   check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),

@@ -1,4 +1,4 @@
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/simulated.hpp"
-#include "mpi/check.hpp"
+#include "mpi/probe.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -37,16 +37,10 @@ Bytes receive_simulated(MPI_Comm comm, Rank from, int tag) {
 Bytes receive(const PrivateComm& priv, Rank from, int tag) {
   const MPI_Comm comm = priv.get();
   if (simulated && !any_active()) return receive_simulated(comm, from, tag);
-  MPI_Status status;
-  await(priv, [&] {
-    int flag = 0;
-    check_mpi(MPI_Iprobe(from, tag, comm, &flag, &status), "MPI_Iprobe");
-    return flag != 0;
-  });
-  int bytes = 0;
-  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-  Bytes data(static_cast<std::size_t>(bytes));
-  check_mpi(MPI_Recv(data.data(), bytes, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+  std::optional<Probed> probed;
+  await(priv, [&] { return (probed = probe(comm, from, tag)).has_value(); });
+  Bytes data(static_cast<std::size_t>(probed->bytes));
+  receive(comm, *probed, data.data());
   return data;
 }
 
@@ -90,7 +84,7 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
   });
 }
 
-/// Recursive doubling by letters (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+/// Recursive doubling by control messages (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 /// MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two ranks, some of the
 /// first hand over to their neighbours.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
@@ -101,11 +95,11 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
   const std::size_t bytes = static_cast<std::size_t>(each) * static_cast<std::size_t>(count);
   const auto* const own = static_cast<const std::byte*>(mine);
   Bytes sum(own, own + bytes);
-  Mailbox mailbox(comm);
+  ControlRounds rounds(comm);
   const auto swap = [&](std::vector<Rank> to, std::vector<Rank> from) {
-    std::vector<Letter> letters;
-    for (const Rank rank : to) letters.push_back({rank, sum});
-    return mailbox.exchange(std::move(letters), from, PrivateComm::reduce_tag);
+    std::vector<ControlMessage> control_messages;
+    for (const Rank rank : to) control_messages.push_back({rank, sum});
+    return rounds.exchange(std::move(control_messages), from, PrivateComm::reduce_tag);
   };
   const auto add = [&](const std::vector<Bytes>& inbox) {
     check_mpi(MPI_Reduce_local(inbox.front().data(), sum.data(), count, type, operation), "MPI_Reduce_local");
@@ -140,33 +134,33 @@ void barrier_progressing(const PrivateComm& comm) {
     check_mpi(MPI_Ibarrier(comm.get(), request.data()), "MPI_Ibarrier");
     return wait_all_progressing(comm, request);
   }
-  Mailbox mailbox(comm);
+  ControlRounds rounds(comm);
   for (Rank distance = 1; distance < comm.size(); distance *= 2)
-    (void)mailbox.exchange({{(comm.rank() + distance) % comm.size(), {}}},
+    (void)rounds.exchange({{(comm.rank() + distance) % comm.size(), {}}},
                            {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
 }
 
-std::vector<Bytes> Mailbox::carry(Round round) {
+std::vector<Bytes> ControlRounds::carry(Round round) {
   if (round.kind == Round::Kind::exchange)
-    return exchange(std::move(round.letters), round.from, PrivateComm::setup_tag);
+    return exchange(std::move(round.control_messages), round.from, PrivateComm::setup_tag);
   if (round.kind == Round::Kind::largest) return largest(round.numbers);
   return region_gather(*round.region, round.contribution);
 }
 
-std::vector<Bytes> Mailbox::largest(const std::vector<double>& numbers) {
+std::vector<Bytes> ControlRounds::largest(const std::vector<double>& numbers) {
   return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_))};
 }
 
-std::vector<Bytes> Mailbox::exchange(std::vector<Letter> letters, const std::vector<Rank>& from, int tag) {
+std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from, int tag) {
   // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
   const auto send = simulated ? &MPI_Issend : &MPI_Isend;
   auto posted = std::make_unique<Posted>();
-  posted->letters = std::move(letters);
-  posted->requests.reserve(posted->letters.size());
+  posted->control_messages = std::move(control_messages);
+  posted->requests.reserve(posted->control_messages.size());
   try {
-    for (const Letter& letter : posted->letters) {
+    for (const ControlMessage& control_message : posted->control_messages) {
       posted->requests.push_back(MPI_REQUEST_NULL);
-      check_mpi(send(letter.data.data(), count_of(letter.data), MPI_BYTE, letter.peer, tag, comm_.get(),
+      check_mpi(send(control_message.data.data(), count_of(control_message.data), MPI_BYTE, control_message.peer, tag, comm_.get(),
                      &posted->requests.back()),
                 "MPI_Isend");
     }
@@ -183,7 +177,7 @@ std::vector<Bytes> Mailbox::exchange(std::vector<Letter> letters, const std::vec
 
 /// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which
 /// sends all to the others. Neither needs a communicator of its own, which would have to be created.
-std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& contribution) {
+std::vector<Bytes> ControlRounds::region_gather(const Region& region, const Bytes& contribution) {
   constexpr std::size_t few = 16;
   if (region.members.size() <= few) return to_each_other(region, contribution);
   const Rank leader = region.members.front();
@@ -201,21 +195,21 @@ std::vector<Bytes> Mailbox::region_gather(const Region& region, const Bytes& con
   Writer writer;
   for (const Bytes& part : inbox) writer.put(part);
   const Bytes all = writer.take();
-  std::vector<Letter> letters;
-  for (Rank other : others) letters.push_back({other, all});
-  (void)exchange(std::move(letters), {}, PrivateComm::share_tag);
+  std::vector<ControlMessage> control_messages;
+  for (Rank other : others) control_messages.push_back({other, all});
+  (void)exchange(std::move(control_messages), {}, PrivateComm::share_tag);
   return inbox;
 }
 
-std::vector<Bytes> Mailbox::to_each_other(const Region& region, const Bytes& contribution) {
+std::vector<Bytes> ControlRounds::to_each_other(const Region& region, const Bytes& contribution) {
   std::vector<Rank> others;
-  std::vector<Letter> letters;
+  std::vector<ControlMessage> control_messages;
   for (Rank member : region.members) {
     if (member == comm_.rank()) continue;
     others.push_back(member);
-    letters.push_back({member, contribution});
+    control_messages.push_back({member, contribution});
   }
-  std::vector<Bytes> inbox = exchange(std::move(letters), others, PrivateComm::gather_tag);
+  std::vector<Bytes> inbox = exchange(std::move(control_messages), others, PrivateComm::gather_tag);
   const auto own = std::find(region.members.begin(), region.members.end(), comm_.rank());
   inbox.insert(inbox.begin() + (own - region.members.begin()), contribution);
   return inbox;

@@ -8,28 +8,28 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/rendezvous/post.hpp"
+#include "algorithms/rendezvous/messenger.hpp"
 #include "communicator/private_comm.hpp"
 #include "operations/sparse/probed.hpp"
 
 namespace laneway {
 
 /// The messages of one round, on a private communicator with a tag that no other round uses meanwhile.
-class MpiPost final : public Post {
+class MpiMessenger final : public Messenger {
  public:
   /// `round` and `way` go with each message. What comes another way is not taken: then `differs()`.
-  MpiPost(std::shared_ptr<PrivateComm> comm, int tag, std::uint32_t round, std::uint8_t way)
+  MpiMessenger(std::shared_ptr<PrivateComm> comm, int tag, std::uint32_t round, std::uint8_t way)
       : comm_(std::move(comm)), tag_(tag), round_(round), way_(way) {}
-  ~MpiPost() override;
-  MpiPost(const MpiPost&) = delete;
-  MpiPost& operator=(const MpiPost&) = delete;
+  ~MpiMessenger() override;
+  MpiMessenger(const MpiMessenger&) = delete;
+  MpiMessenger& operator=(const MpiMessenger&) = delete;
 
   [[nodiscard]] Rank rank() const override { return comm_->rank(); }
   [[nodiscard]] Rank size() const override { return comm_->size(); }
-  using Post::send;
+  using Messenger::send;
   void send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) override;
   [[nodiscard]] bool all_taken() override { return complete(acknowledged_); }
-  [[nodiscard]] std::optional<Mail> take() override;
+  [[nodiscard]] std::optional<RoundMessage> take() override;
   /// All ranks meet in it.
   void count_at(const std::vector<Rank>& ranks) override;
   [[nodiscard]] std::optional<int> counted() override { return counted_; }
@@ -47,7 +47,7 @@ class MpiPost final : public Post {
 
  private:
   [[nodiscard]] static bool complete(std::vector<std::unique_ptr<UnderWay>>& messages);
-  [[nodiscard]] std::optional<Mail> open(UnderWay message);
+  [[nodiscard]] std::optional<RoundMessage> open(UnderWay message);
 
   std::shared_ptr<PrivateComm> comm_;
   int tag_;

@@ -20,13 +20,13 @@ enum class Topic : std::uint8_t {
   consensus,  ///< that ranks have come so far
   gather,     ///< what a rank says, on its way to the first rank of its node
   lane,       ///< what ranks of one node say to those of another
-  share,      ///< the same, handed on between ranks of a node that speak for it
+  share,      ///< the same, handed on between ranks of a node that are delegates for it
   scatter,    ///< what the ranks of a node are told, on its way to one of them
   answer,     ///< to what a rank has said
   alarm       ///< that ranks do not do the same
 };
 
-struct Mail {
+struct RoundMessage {
   Rank source = 0;
   Topic topic = Topic::data;
   int step = 0;  ///< of the algorithm
@@ -34,9 +34,9 @@ struct Mail {
 };
 
 /// What carries the messages of one round of discovery. Nothing here waits.
-class Post {
+class Messenger {
  public:
-  virtual ~Post() = default;
+  virtual ~Messenger() = default;
 
   [[nodiscard]] virtual Rank rank() const = 0;
   [[nodiscard]] virtual Rank size() const = 0;
@@ -47,7 +47,7 @@ class Post {
   /// Whether all that are acknowledged have been taken.
   [[nodiscard]] virtual bool all_taken() = 0;
   /// The next message that has arrived, if there is one.
-  [[nodiscard]] virtual std::optional<Mail> take() = 0;
+  [[nodiscard]] virtual std::optional<RoundMessage> take() = 0;
 
   /// Adds 1 to the counter of each of these ranks, in its memory. Once in a round, on all ranks.
   virtual void count_at(const std::vector<Rank>& ranks) = 0;

@@ -1,4 +1,4 @@
-#include "base/tell.hpp"
+#include "base/log_line.hpp"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 namespace laneway {
 
-void tell(const std::string& what) {
+void log_line(const std::string& what) {
   const std::string text = "laneway: " + what + '\n';
   std::string_view left = text;
   while (!left.empty()) {
@@ -21,9 +21,9 @@ void tell(const std::string& what) {
 
 namespace {
 
-bool reaches(LogLevel level, std::string_view room) {
+bool reaches(LogLevel level, std::string_view part) {
   const char* const log = std::getenv("LANEWAY_LOG");
-  if (log != nullptr && level_in(log, room) >= level) return true;
+  if (log != nullptr && level_in(log, part) >= level) return true;
   const char* const verbose = std::getenv("LANEWAY_VERBOSE");
   if (verbose == nullptr || *verbose == '\0' || std::string_view(verbose) == "0") return false;
   return level == LogLevel::info || std::atoi(verbose) > 1;
@@ -31,12 +31,12 @@ bool reaches(LogLevel level, std::string_view room) {
 
 }  // namespace
 
-bool is_verbose(std::string_view room) {
-  return reaches(LogLevel::info, room);
+bool is_verbose(std::string_view part) {
+  return reaches(LogLevel::info, part);
 }
 
-bool is_debugging(std::string_view room) {
-  return reaches(LogLevel::debug, room);
+bool is_debugging(std::string_view part) {
+  return reaches(LogLevel::debug, part);
 }
 
 bool is_first_process() {

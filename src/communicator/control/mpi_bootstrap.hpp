@@ -1,14 +1,14 @@
 #pragma once
 
 #include "communicator/private_comm.hpp"
-#include "runtime/carriers/talk.hpp"
+#include "runtime/carriers/bootstrap.hpp"
 
 namespace laneway {
 
 /// On a private communicator. Advances active exchanges while it waits.
-class Talking final : public Talk {
+class MpiBootstrap final : public Bootstrap {
  public:
-  explicit Talking(const PrivateComm& comm) : comm_(comm), handle_(comm.get()) {}
+  explicit MpiBootstrap(const PrivateComm& comm) : comm_(comm), handle_(comm.get()) {}
 
   [[nodiscard]] Rank rank() const override { return comm_.rank(); }
   [[nodiscard]] const void* communicator() const override { return &handle_; }

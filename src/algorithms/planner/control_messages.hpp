@@ -23,7 +23,7 @@ void put_traffic(Writer& writer, const std::vector<Traffic>& links, bool with_ed
 [[nodiscard]] std::vector<Traffic> get_traffic(Reader& reader);
 void put_edge_ranges(Writer& writer, const std::optional<EdgeRanges>& places);
 [[nodiscard]] std::optional<EdgeRanges> get_edge_ranges(Reader& reader);
-/// The lanes of all letters, by strategy.
+/// The lanes of all control messages, by strategy.
 [[nodiscard]] std::vector<std::vector<Lane>> lanes_in(const std::vector<Bytes>& inbox, std::size_t strategies);
 
 }  // namespace laneway

@@ -12,12 +12,12 @@
 namespace laneway {
 
 /// Carries a planner's rounds as messages on a private communicator, and advances active exchanges while it waits.
-class Mailbox {
+class ControlRounds {
  public:
-  explicit Mailbox(const PrivateComm& comm) : comm_(comm) {}
+  explicit ControlRounds(const PrivateComm& comm) : comm_(comm) {}
 
   [[nodiscard]] std::vector<Bytes> carry(Round round);
-  [[nodiscard]] std::vector<Bytes> exchange(std::vector<Letter> letters, const std::vector<Rank>& from, int tag);
+  [[nodiscard]] std::vector<Bytes> exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from, int tag);
 
  private:
   [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);

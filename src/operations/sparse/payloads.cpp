@@ -1,4 +1,4 @@
-#include "operations/sparse/notes.hpp"
+#include "operations/sparse/payloads.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@ void append(Bytes& bytes, const void* data, std::int64_t size) {
   if (size > 0) bytes.insert(bytes.end(), begin, begin + size);
 }
 
-/// A block in a note: which set it is in, how many elements of how many bytes.
+/// A block in a payload: which set it is in, how many elements of how many bytes.
 struct Parcel {
   std::int64_t set = 0;
   std::int64_t count = 0;
@@ -33,40 +33,40 @@ struct Parcel {
 };
 
 template <class F>
-void for_each_parcel(const Bytes& note, F&& f) {
+void for_each_parcel(const Bytes& payload, F&& f) {
   std::size_t at = 0;
   const auto number = [&] {
     std::int64_t value = 0;
     for (int shift = 0;; shift += 7) {
-      LANEWAY_ASSERT(at < note.size());
-      const auto byte = static_cast<std::uint8_t>(note[at++]);
+      LANEWAY_ASSERT(at < payload.size());
+      const auto byte = static_cast<std::uint8_t>(payload[at++]);
       value |= std::int64_t{byte & 0x7f} << shift;
       if (byte < 0x80) return value;
     }
   };
-  while (at < note.size()) {
+  while (at < payload.size()) {
     Parcel parcel{number(), number(), number(), {}};
     const auto bytes = static_cast<std::size_t>(parcel.count * parcel.element_bytes);
-    LANEWAY_ASSERT(bytes <= note.size() - at);
-    parcel.data = std::span(note).subspan(at, bytes);
+    LANEWAY_ASSERT(bytes <= payload.size() - at);
+    parcel.data = std::span(payload).subspan(at, bytes);
     at += bytes;
     f(parcel);
   }
 }
 
-void append_parcel(Bytes& note, std::int64_t set, std::int64_t count, std::int64_t element_bytes) {
-  append_number(note, set);
-  append_number(note, count);
-  append_number(note, element_bytes);
+void append_parcel(Bytes& payload, std::int64_t set, std::int64_t count, std::int64_t element_bytes) {
+  append_number(payload, set);
+  append_number(payload, count);
+  append_number(payload, element_bytes);
 }
 
 /// Gathers elements of any datatype.
-void append_elements(Bytes& note, const SparseSet& set, const TypeMap& map, std::int64_t count, std::int64_t offset) {
+void append_elements(Bytes& payload, const SparseSet& set, const TypeMap& map, std::int64_t count, std::int64_t offset) {
   if (count == 0) return;
   const auto* const buffer = static_cast<const std::byte*>(set.buffer);
   if (const std::optional<Range> range = map.contiguous(count, offset))
-    return append(note, buffer + range->offset, range->bytes);
-  map.elements(count, offset).for_each([&](Range range) { append(note, buffer + range.offset, range.bytes); });
+    return append(payload, buffer + range->offset, range->bytes);
+  map.elements(count, offset).for_each([&](Range range) { append(payload, buffer + range.offset, range.bytes); });
 }
 
 std::int64_t count_at(const SparseSet& set, std::int64_t i) {
@@ -122,8 +122,8 @@ std::uint64_t shape_of(const std::vector<SparseSet>& sets, bool fixed_count, boo
   return hash;
 }
 
-std::vector<Note> notes_of(const std::vector<SparseSet>& sets, Rank ranks, bool fixed_count) {
-  std::map<Rank, Bytes> notes;
+std::vector<Payload> payloads_of(const std::vector<SparseSet>& sets, Rank ranks, bool fixed_count) {
+  std::map<Rank, Bytes> payloads;
   for (std::size_t index = 0; index < sets.size(); ++index) {
     const SparseSet& set = sets[index];
     check_set(set, ranks, fixed_count);
@@ -134,31 +134,31 @@ std::vector<Note> notes_of(const std::vector<SparseSet>& sets, Rank ranks, bool 
       const std::int64_t displacement = set.displacements.null() ? next : set.displacements[i];
       next += count;
       if (set.destinations[i] == MPI_PROC_NULL) continue;
-      Bytes& note = notes[set.destinations[i]];
-      append_parcel(note, static_cast<std::int64_t>(index), count, map->ranges.bytes());
-      append_elements(note, set, *map, count, displacement * map->extent);
+      Bytes& payload = payloads[set.destinations[i]];
+      append_parcel(payload, static_cast<std::int64_t>(index), count, map->ranges.bytes());
+      append_elements(payload, set, *map, count, displacement * map->extent);
     }
   }
-  std::vector<Note> list;
-  list.reserve(notes.size());
-  for (auto& [rank, note] : notes) list.push_back({rank, std::move(note)});
+  std::vector<Payload> list;
+  list.reserve(payloads.size());
+  for (auto& [rank, payload] : payloads) list.push_back({rank, std::move(payload)});
   return list;
 }
 
-std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Note>& notes, std::size_t sets) {
+std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Payload>& payloads, std::size_t sets) {
   std::vector<std::unique_ptr<Arrivals>> arrivals;
   for (std::size_t set = 0; set < sets; ++set) arrivals.push_back(std::make_unique<Arrivals>());
   std::vector<std::size_t> bytes(sets);
-  for (const Note& note : notes)
-    for_each_parcel(note.data,
+  for (const Payload& payload : payloads)
+    for_each_parcel(payload.data,
                     [&](const Parcel& parcel) { bytes[static_cast<std::size_t>(parcel.set)] += parcel.data.size(); });
   for (std::size_t set = 0; set < sets; ++set) arrivals[set]->data.reserve(bytes[set]);
   std::vector<MPI_Count> next(sets);
-  for (const Note& note : notes)
-    for_each_parcel(note.data, [&](const Parcel& parcel) {
+  for (const Payload& payload : payloads)
+    for_each_parcel(payload.data, [&](const Parcel& parcel) {
       const auto set = static_cast<std::size_t>(parcel.set);
       Arrivals& here = *arrivals[set];
-      here.sources.push_back(note.peer);
+      here.sources.push_back(payload.peer);
       here.counts.push_back(parcel.count);
       here.offsets.push_back(next[set]);
       next[set] += parcel.count;
@@ -167,22 +167,22 @@ std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Note>& note
   return arrivals;
 }
 
-Bytes answer_note(const Note& note, const Answerer& answerer) {
+Bytes answer_payload(const Payload& payload, const Answerer& answerer) {
   Bytes answers;
   Bytes one;
-  for_each_parcel(note.data, [&](const Parcel& parcel) {
+  for_each_parcel(payload.data, [&](const Parcel& parcel) {
     one.clear();
-    answerer(note.peer, parcel.data, one);
+    answerer(payload.peer, parcel.data, one);
     append_parcel(answers, 0, static_cast<std::int64_t>(one.size()), 1);
     append(answers, one.data(), static_cast<std::int64_t>(one.size()));
   });
   return answers;
 }
 
-std::unique_ptr<Arrivals> answers_of(const std::vector<Note>& notes, const SparseSet& requests) {
+std::unique_ptr<Arrivals> answers_of(const std::vector<Payload>& payloads, const SparseSet& requests) {
   std::map<Rank, std::vector<std::span<const std::byte>>> said;
-  for (const Note& note : notes)
-    for_each_parcel(note.data, [&](const Parcel& parcel) { said[note.peer].push_back(parcel.data); });
+  for (const Payload& payload : payloads)
+    for_each_parcel(payload.data, [&](const Parcel& parcel) { said[payload.peer].push_back(parcel.data); });
   auto answers = std::make_unique<Arrivals>();
   answers->element_bytes = 1;
   std::map<Rank, std::size_t> next;

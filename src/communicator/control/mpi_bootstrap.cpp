@@ -1,42 +1,40 @@
-#include "communicator/control/talking.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 
 #include "base/simulated.hpp"
-#include "communicator/control/mailbox.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
-#include "mpi/check.hpp"
+#include "mpi/probe.hpp"
 
 namespace laneway {
 
-std::size_t Talking::ranks_of_machine() const {
+std::size_t MpiBootstrap::ranks_of_machine() const {
   return world_node_size();
 }
 
-std::vector<Bytes> Talking::carry(Round round) {
-  return Mailbox(comm_).carry(std::move(round));
+std::vector<Bytes> MpiBootstrap::carry(Round round) {
+  return ControlRounds(comm_).carry(std::move(round));
 }
 
-std::uint64_t Talking::common_bits(std::uint64_t bits) {
+std::uint64_t MpiBootstrap::common_bits(std::uint64_t bits) {
   std::uint64_t common = 0;
   reduce_progressing(&bits, &common, 1, MPI_UINT64_T, MPI_BAND, comm_);
   return common;
 }
 
 /// Not if somebody says that it has failed.
-bool Talking::none_fails(const std::function<bool()>& none_failed) const {
+bool MpiBootstrap::none_fails(const std::function<bool()>& none_failed) const {
   bool none = false;
   await(comm_, [&] {
     none = none_failed();
     if (none) return true;
-    int refused = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, PrivateComm::refusal_tag, comm_.get(), &refused, MPI_STATUS_IGNORE),
-              "MPI_Iprobe");
-    return refused != 0;
+    return probe(comm_.get(), MPI_ANY_SOURCE, PrivateComm::refusal_tag).has_value();
   });
   return none;
 }
 
 /// Whoever fails tells all others, who may be waiting for the news that none does.
-std::optional<Rank> Talking::find_failure(const Region& node, bool failed, const std::function<bool()>& none_failed) {
+std::optional<Rank> MpiBootstrap::find_failure(const Region& node, bool failed,
+                                               const std::function<bool()>& none_failed) {
   if (!simulated && !failed && none_fails(none_failed)) return std::nullopt;
   std::vector<MPI_Request> refusals;
   for (Rank other : node.members)

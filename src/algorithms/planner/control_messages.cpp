@@ -1,4 +1,4 @@
-#include "algorithms/planner/letters.hpp"
+#include "algorithms/planner/control_messages.hpp"
 
 #include <cstdint>
 #include <utility>
