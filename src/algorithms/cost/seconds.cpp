@@ -62,15 +62,15 @@ Load on_shared_cores(Load load, const HostLoad& host, const Parameters& paramete
 
 double overlapped(const Load& load, const Overlap& overlap) {
   const std::array busy{load.injection + load.fill, load.link + load.fill, load.processor};
-  const double largest = std::ranges::max(busy);
-  if (overlap.sharpness == 0 || busy[0] + busy[1] + busy[2] == largest) return load.latency + largest;
+  if (overlap.sharpness == 0) return load.latency + std::ranges::max(busy);
+  const bool is_sharp = overlap.sharpness == 6;
   double sum = 0;
   for (const double bound : busy) {
-    double power = 1;
-    for (int i = 0; i < overlap.sharpness; ++i) power *= bound;
-    sum += power;
+    const double cube = bound * bound * bound;
+    sum += is_sharp ? cube * cube : cube;
   }
-  return load.latency + std::pow(sum, 1.0 / overlap.sharpness);
+  const double root = std::cbrt(sum);
+  return load.latency + (is_sharp ? std::sqrt(root) : root);
 }
 
 double seconds(const Load& load, const HostLoad& host, const Parameters& parameters, const Overlap& overlap) {

@@ -82,7 +82,7 @@ struct HostLoad {
 
 /// How much of a load hides behind the rest.
 struct Overlap {
-  int sharpness = 6;   ///< of a norm: the largest bound counts, and a little more where several are large; 0: it alone
+  int sharpness = 6;   ///< or 3, of a norm: the largest bound, a little more where several are large; 0: it alone
   bool turns = false;  ///< turns are time of the link, of which work hides a part
 };
 
