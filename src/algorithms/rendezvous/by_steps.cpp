@@ -183,9 +183,10 @@ double cost_of_steps(const NodeRoute& route, const RoundFacts& facts, const Mess
   }
   const double straight = node.payload > node.relayed ? node.partners : 0;
   const double regrouped = delegates > 1 && steps > 1 ? (steps - 1) * delegates * (delegates - 1) / node.members : 0;
-  return std::max(seconds,
-                  costs.work(facts, steps * lanes / node.members + straight, by_memory ? 0 : 2 * delegates + regrouped,
-                             steps * delegates / node.members, by_memory ? 2 : 0));
+  return costs.round(seconds, facts,
+                     {.node = awaited(by_memory ? 0 : 2 * delegates + regrouped),
+                      .network = {steps * lanes / node.members + straight, 0, steps * delegates / node.members},
+                      .memory = awaited(by_memory ? 2 : 0)});
 }
 
 std::unique_ptr<Finder> make_by_steps(Messenger& messenger, const RoundSetting& setting) {

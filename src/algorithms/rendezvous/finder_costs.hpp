@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "algorithms/cost/seconds.hpp"
 #include "algorithms/rendezvous/finder.hpp"
-#include "machine/parameters.hpp"
 
 /// What costs of finders are put together of.
 namespace laneway {
@@ -18,48 +18,42 @@ inline double steps_among(Rank places) {
 
 /// Seconds of a message between nodes, or of one inside a node, with the processor time that it takes.
 struct MessageCosts {
-  const LinkCost* network = nullptr;
-  const LinkCost* node = nullptr;
-  double network_overhead = 0;
-  double node_overhead = 0;
-  double short_on_wire = 0;  // what a node's link needs for a short message
-  double byte_on_wire = 0;
-  double network_wait = 0;
-  double node_wait = 0;
-  Overhead shared;  // of what ranks of a node tell each other by its memory
-  double flag = 0;
-  int cores = 0;  // 0: each rank has one
-  int host_nodes = 1;
+  const Parameters& parameters;
+  double short_on_wire = parameters.injection_short ? parameters.injection_short->alpha : 0;  ///< of a node's link
+  double byte_on_wire = parameters.injection_beta.value_or(0);
 
-  /// At least so long is what the ranks of a host have to do, where they share its cores: of all ranks on average.
-  /// `told`: what a rank reads or writes in the memory of its node.
-  [[nodiscard]] double work(const RoundFacts& facts, double across_messages, double inside_messages, double waits,
-                            double scattered = 0) const {
-    if (cores == 0) return 0;
-    const double nodes = host_nodes == 0 ? facts.nodes : std::min<double>(host_nodes, facts.nodes);
-    const double each = across_messages * network_overhead + inside_messages * (node_overhead + node_wait) +
-                        waits * (facts.nodes == 1 ? node_wait : network_wait) +
-                        scattered * (shared.message + shared.wait);
-    return nodes * facts.largest_node * each / cores;
+  /// Of a round that takes so long where each rank has a core: no less than what the ranks of a host have to do.
+  /// `work`: of one rank, on average.
+  [[nodiscard]] double round(double alone, const RoundFacts& facts, const Flows& work) const {
+    const double ranks = nodes_of_host(parameters, facts.nodes) * facts.largest_node;
+    return seconds({.link = alone}, {.work = ranks * work_seconds(work, parameters)}, parameters, {.sharpness = 0});
   }
   /// Until a rank that first sends so many messages has taken so many, where all do the same at once.
   [[nodiscard]] double across(double bytes, double sent = 1, double taken = 1) const {
-    const double alone = network == nullptr ? 1e-5 : network->seconds(static_cast<std::int64_t>(bytes));
-    return turn(alone, network_overhead, sent, taken) + network_wait;
+    return message(Medium::network, {1e-5, 0}, bytes, sent, taken);
   }
   [[nodiscard]] double inside(double bytes, double sent = 1, double taken = 1) const {
-    const double alone = node == nullptr ? 1e-6 : node->seconds(static_cast<std::int64_t>(bytes));
-    return turn(alone, node_overhead, sent, taken) + node_wait;
+    return message(Medium::node, {1e-6, 0}, bytes, sent, taken);
   }
 
  private:
-  /// The time of a message alone has the work of both its ends.
-  [[nodiscard]] static double turn(double alone, double overhead, double sent, double taken) {
-    return alone + (std::max(0.0, sent - 1) + std::max(0.0, taken - 1)) * std::min(overhead, alone) / 2;
+  /// The time of a message alone has the work of both its ends. `unknown`: what it is taken to be where nothing says.
+  [[nodiscard]] double message(Medium medium, const LinearCost& unknown, double bytes, double sent,
+                               double taken) const {
+    const auto whole = static_cast<std::int64_t>(bytes);
+    const Overhead& work = overhead(parameters, medium);
+    const double alone = message_cost(parameters, medium, whole).value_or(unknown).seconds(static_cast<double>(whole));
+    const double more = std::max(0.0, sent - 1) + std::max(0.0, taken - 1);
+    return alone + more * std::min(work.message, alone) / 2 + work.wait;
   }
 };
 
 inline constexpr double envelope = 32;  // bytes that a message has beside what is said
+
+/// So many messages of which each is waited for.
+inline Flow awaited(double messages) {
+  return {messages, 0, messages};
+}
 
 /// What the ranks of a node say together.
 struct NodeFacts {

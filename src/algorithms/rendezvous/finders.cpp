@@ -9,23 +9,6 @@ namespace laneway {
 
 namespace {
 
-MessageCosts costs_of(const Parameters& parameters) {
-  MessageCosts costs;
-  costs.network = known_link(parameters.links, LinkClass::network);
-  costs.node = known_link(parameters.links, LinkClass::node);
-  costs.network_overhead = parameters.network_overhead.message;
-  costs.node_overhead = parameters.node_overhead.message;
-  costs.network_wait = parameters.network_overhead.wait;
-  costs.node_wait = parameters.node_overhead.wait;
-  costs.shared = parameters.shared_overhead;
-  costs.flag = parameters.flag;
-  costs.cores = parameters.cores;
-  costs.host_nodes = parameters.host_nodes;
-  if (parameters.injection_short) costs.short_on_wire = parameters.injection_short->alpha;
-  if (parameters.injection_beta) costs.byte_on_wire = *parameters.injection_beta;
-  return costs;
-}
-
 /// The first of those that take the least time.
 NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const MessageCosts& costs) {
   if (row.routes == nullptr) return {};
@@ -38,7 +21,8 @@ NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const Mess
 double predict_inside(double bytes, Rank delegates, const RoundFacts& facts, const MessageCosts& costs) {
   const double others = facts.largest_node - 1.0;
   if (others == 0) return 0;
-  if (facts.boards && delegates == 1) return costs.flag + others * (costs.shared.message + bytes * costs.shared.byte);
+  if (facts.boards && delegates == 1)
+    return costs.parameters.flag + others * work_seconds({1, bytes}, costs.parameters.shared_overhead);
   const double each = bytes / delegates + sizeof(RoundVotes);
   return costs.inside(each, delegates, others) + (others - 1) * (costs.inside(each) - costs.inside(0));
 }
@@ -73,12 +57,12 @@ Way Way::of(std::uint8_t code) {
 }
 
 double predict_finder(const FinderRow& row, const RoundFacts& facts, const Parameters& parameters) {
-  const MessageCosts costs = costs_of(parameters);
+  const MessageCosts costs{parameters};
   return row.cost(facts, choose_route(row, facts, costs), costs);
 }
 
 NodeRoute choose_route(const FinderRow& row, const RoundFacts& facts, const Parameters& parameters) {
-  return choose_route(row, facts, costs_of(parameters));
+  return choose_route(row, facts, MessageCosts{parameters});
 }
 
 FinderChoice choose_finder(const RoundFacts& facts, const Parameters& parameters) {

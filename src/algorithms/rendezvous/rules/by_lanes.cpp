@@ -103,8 +103,10 @@ double cost_of_lanes(Ending ending, const RoundFacts& facts, const MessageCosts&
   }
   const double straight = node.payload > node.relayed ? node.partners : 0;
   const double waits = node.lanes > 0 ? node.steps : 0;
-  return std::max(seconds, costs.work(facts, messages / node.members + straight, facts.boards ? 0 : 2,
-                                      waits / node.members, facts.boards ? 2 : 0));
+  return costs.round(seconds, facts,
+                     {.node = awaited(facts.boards ? 0 : 2),
+                      .network = {messages / node.members + straight, 0, waits / node.members},
+                      .memory = awaited(facts.boards ? 2 : 0)});
 }
 
 double cost_of_straight(const RoundFacts& facts, const MessageCosts& costs) {
@@ -117,8 +119,10 @@ double cost_of_straight(const RoundFacts& facts, const MessageCosts& costs) {
       std::max(costs.across(node.payload, node.partners, node.partners),
                node.members * node.partners * (node.payload * costs.byte_on_wire + costs.short_on_wire)) +
       node.steps * step;
-  return std::max(seconds, costs.work(facts, node.steps / node.members + node.partners, facts.boards ? 0 : 2,
-                                      node.steps / node.members, facts.boards ? 2 : 0));
+  return costs.round(seconds, facts,
+                     {.node = awaited(facts.boards ? 0 : 2),
+                      .network = {node.steps / node.members + node.partners, 0, node.steps / node.members},
+                      .memory = awaited(facts.boards ? 2 : 0)});
 }
 
 std::unique_ptr<Finder> make_nbx_node(Messenger& messenger, const RoundSetting& setting) {

@@ -139,7 +139,8 @@ double cost(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs
     seconds += messages(0) + leaving * costs.short_on_wire;  // acknowledged
   const double inside = one_node ? facts.degree : facts.degree - partners;
   const double answers = Counted ? 0 : partners;
-  return std::max(seconds, costs.work(facts, one_node ? 0 : partners + answers + steps, inside, steps + 1));
+  if (one_node) return costs.round(seconds, facts, {.node = {inside, 0, inside + steps + 1}});
+  return costs.round(seconds, facts, {.node = awaited(inside), .network = {partners + answers + steps, 0, steps + 1}});
 }
 
 }  // namespace
