@@ -39,13 +39,15 @@ std::unique_ptr<Request> start_by_plan(Communicator& communicator, NonblockingPa
 }
 
 void run_by_plan(BoundPlan& bound, Buffers buffers, const PrivateComm& comm) {
+  static constexpr BufferMemory on_host;
   P2PTransport transport(comm.get(), PrivateComm::blocking_tag);
+  if (!has_plugins()) return bound.run(buffers, on_host, transport);
   const BufferMemory where = laneway::glance_at(buffers, *bound.plan(), DeviceUse{});
   if (!where.on_device().any()) return bound.run(buffers, where, transport);
   HostImages images(buffers, where, touched_by(*bound.plan()), MemoryKind::host);
   images.fetch();
   images.synchronize();
-  bound.run(images.images(), BufferMemory{}, transport);
+  bound.run(images.images(), on_host, transport);
   images.put_back();
   images.synchronize();
 }
