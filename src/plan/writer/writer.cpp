@@ -11,16 +11,6 @@
 
 namespace laneway {
 
-Step message_of(StepKind kind, Stage stage, Rank peer, int channel, End span) {
-  Step step;
-  step.kind = kind;
-  step.stage = stage;
-  step.peer = peer;
-  step.channel = channel;
-  step.span = std::move(span);
-  return step;
-}
-
 PlanWriter::PlanWriter(Plan plan, Reuse reuse) : plan_(std::move(plan)), dependencies_(reuse) {
   std::vector<int> known;
   for (int s = 0; s < next(); ++s) {

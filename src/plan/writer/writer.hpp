@@ -61,7 +61,15 @@ inline constexpr int channels_of_stage = own_channels / 4;
 }
 
 /// A message that waits for nothing yet.
-[[nodiscard]] Step message_of(StepKind kind, Stage stage, Rank peer, int channel, End span);
+[[nodiscard]] inline Step message_of(StepKind kind, Stage stage, Rank peer, int channel, End span) {
+  Step step;
+  step.kind = kind;
+  step.stage = stage;
+  step.peer = peer;
+  step.channel = channel;
+  step.span = std::move(span);
+  return step;
+}
 
 /// Writes one rank's plan in program order: what a step must wait for follows from the bytes that it reads and writes.
 /// Messages name the places of their bytes and are not packed.
