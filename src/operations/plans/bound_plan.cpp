@@ -16,14 +16,16 @@ Exchange& BoundPlan::bind(Buffers buffers, const BufferMemory& where, Transport&
   return *exchange;
 }
 
+void BoundPlan::run_unbound(Buffers buffers, const BufferMemory& where, Transport& transport) const {
+  Exchange once(PlansByBuffers(plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls, memory_,
+                combiners_);
+  once.start();
+  once.wait();
+}
+
 void BoundPlan::run(Buffers buffers, const BufferMemory& where, Transport& transport) {
-  const std::unique_lock lock(in_use_, std::try_to_lock);
-  if (!lock || !has_bindings()) {
-    Exchange once(PlansByBuffers(plan()).on(where.behind_host()), buffers, where, transport, Progress::in_calls,
-                  memory_, combiners_);
-    once.start();
-    return once.wait();
-  }
+  if (!has_bindings() || !in_use_.try_lock()) return run_unbound(buffers, where, transport);
+  const std::lock_guard lock(in_use_, std::adopt_lock);
   try {
     Exchange& exchange = bind(buffers, where, transport);
     exchange.start();

@@ -41,6 +41,7 @@ class BoundPlan {
     Buffers buffers;
     std::unique_ptr<Exchange> exchange;
   };
+  void run_unbound(Buffers buffers, const BufferMemory& where, Transport& transport) const;
 
   PlansByBuffers plans_;
   Combiners combiners_;
