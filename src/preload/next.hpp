@@ -7,8 +7,8 @@
 /// Symbols of the MPI library that this one stands in front of.
 ///
 /// MPI_X and PMPI_X do the same here: profiling tools, and Open MPI's Fortran bindings, call PMPI_X. The function that
-/// it hides is found by the dynamic linker and called as laneway_next_MPI_X. In the objects of the other layers that are
-/// linked into this library, calls of MPI_X are renamed (rename.cmake), so that nothing of ours comes back here.
+/// it hides is found by the dynamic linker and called as laneway_next_MPI_X. In the objects of the other layers that
+/// are linked into this library, calls of MPI_X are renamed (rename.cmake), so that nothing of ours comes back here.
 ///
 /// A call that is left to the MPI library goes through laneway_pass_MPI_X, where a profiling tool that comes after this
 /// library has its turn. It calls PMPI_X, which is this library's, too: what has been passed on goes straight on.

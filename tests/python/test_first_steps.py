@@ -212,7 +212,7 @@ def test_the_help_of_bench_has_every_subcommand(command: Command) -> None:
     except UserError as error:
         pytest.skip(str(error))
     text = subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout
-    subcommands = set(re.findall(r"^  ([a-z]+) {2,}", text[text.index("Subcommands:") : text.index("Graphs of ranks")], re.MULTILINE))
+    subcommands = set(re.findall(r"^  ([a-z]+) {2,}", text[text.index("Measure exchanges:") : text.index("Graphs of ranks")], re.MULTILINE))
     assert {"neighbor", "hints"} <= subcommands
     code, output = command.run("bench", "--help")
     assert code == 0

@@ -185,6 +185,8 @@ def test_the_spack_recipe_sets_options_that_there_are(recipe: Recipe) -> None:
     options = set(
         re.findall(r"^ *(?:option|set)\((LANEWAY_\w+) [^\n]*(?:CACHE STRING \"|\"[A-Z])", text_of("cmake/LanewayOptions.cmake"), re.M)
     )
+    vendors = [path for path in (root() / "plugins").glob("*/vendor.cmake") if " OPTION " in path.read_text().replace("\n", " ")]
+    options |= {f"LANEWAY_{path.parent.name.upper()}" for path in vendors}
     assert {"LANEWAY_FORTRAN", "LANEWAY_SHARED", "LANEWAY_SUFFIX"} <= options
     everything = dict.fromkeys(recipe.variants, True)
     given = recipe.arguments(everything)

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -180,7 +179,7 @@ def check_preload(
 class _BenchCommand(TyperCommand):
     """Its help ends with what laneway-bench says of its commands."""
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # click's or typer's own, by version
         super().format_help(ctx, formatter)
         try:
             print(bench_help.commands(find_local_tool("laneway-bench", ANY_BUILD)))

@@ -84,9 +84,9 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
   });
 }
 
-/// Recursive doubling by control messages (Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
-/// MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two ranks, some of the
-/// first hand over to their neighbours.
+/// Recursive doubling by control messages (Thakur, Rabenseifner, Gropp: Optimization of collective communication
+/// operations in MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two
+/// ranks, some of the first hand over to their neighbours.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
                         const PrivateComm& comm) {
   if constexpr (simulated) return reduce_progressing(mine, all, count, type, operation, comm.get());
@@ -137,7 +137,7 @@ void barrier_progressing(const PrivateComm& comm) {
   ControlRounds rounds(comm);
   for (Rank distance = 1; distance < comm.size(); distance *= 2)
     (void)rounds.exchange({{(comm.rank() + distance) % comm.size(), {}}},
-                           {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
+                          {(comm.rank() - distance + comm.size()) % comm.size()}, PrivateComm::barrier_tag);
 }
 
 std::vector<Bytes> ControlRounds::carry(Round round) {
@@ -151,7 +151,8 @@ std::vector<Bytes> ControlRounds::largest(const std::vector<double>& numbers) {
   return {to_bytes(reduce_progressing(numbers, MPI_DOUBLE, MPI_MAX, comm_))};
 }
 
-std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from, int tag) {
+std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from,
+                                           int tag) {
   // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
   const auto send = simulated ? &MPI_Issend : &MPI_Isend;
   auto posted = std::make_unique<Posted>();
@@ -160,8 +161,8 @@ std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_m
   try {
     for (const ControlMessage& control_message : posted->control_messages) {
       posted->requests.push_back(MPI_REQUEST_NULL);
-      check_mpi(send(control_message.data.data(), count_of(control_message.data), MPI_BYTE, control_message.peer, tag, comm_.get(),
-                     &posted->requests.back()),
+      check_mpi(send(control_message.data.data(), count_of(control_message.data), MPI_BYTE, control_message.peer, tag,
+                     comm_.get(), &posted->requests.back()),
                 "MPI_Isend");
     }
     std::vector<Bytes> inbox;

@@ -17,7 +17,8 @@ class ControlRounds {
   explicit ControlRounds(const PrivateComm& comm) : comm_(comm) {}
 
   [[nodiscard]] std::vector<Bytes> carry(Round round);
-  [[nodiscard]] std::vector<Bytes> exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from, int tag);
+  [[nodiscard]] std::vector<Bytes> exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from,
+                                            int tag);
 
  private:
   [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);

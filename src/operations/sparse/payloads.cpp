@@ -61,7 +61,8 @@ void append_parcel(Bytes& payload, std::int64_t set, std::int64_t count, std::in
 }
 
 /// Gathers elements of any datatype.
-void append_elements(Bytes& payload, const SparseSet& set, const TypeMap& map, std::int64_t count, std::int64_t offset) {
+void append_elements(Bytes& payload, const SparseSet& set, const TypeMap& map, std::int64_t count,
+                     std::int64_t offset) {
   if (count == 0) return;
   const auto* const buffer = static_cast<const std::byte*>(set.buffer);
   if (const std::optional<Range> range = map.contiguous(count, offset))

@@ -17,7 +17,8 @@ namespace laneway {
 [[nodiscard]] std::uint64_t shape_of(const std::vector<SparseSet>& sets, bool fixed_count, bool asks);
 
 /// What payloads, ascending by source, say in each set.
-[[nodiscard]] std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Payload>& payloads, std::size_t sets);
+[[nodiscard]] std::vector<std::unique_ptr<Arrivals>> arrivals_of(const std::vector<Payload>& payloads,
+                                                                 std::size_t sets);
 
 /// Answers to all requests in a payload, in their order, as one payload.
 [[nodiscard]] Bytes answer_payload(const Payload& payload, const Answerer& answerer);

@@ -29,8 +29,8 @@ class Bootstrap {
   [[nodiscard]] virtual std::vector<Bytes> carry(Round round) = 0;
   /// The bits that all ranks give. Collective over all of them.
   [[nodiscard]] virtual std::uint64_t common_bits(std::uint64_t bits) = 0;
-  /// The first rank of `node` that has failed, if any. Collective over it. `none_failed` may find out without control messages
-  /// that none has.
+  /// The first rank of `node` that has failed, if any. Collective over it. `none_failed` may find out without control
+  /// messages that none has.
   [[nodiscard]] virtual std::optional<Rank> find_failure(const Region& node, bool failed,
                                                          const std::function<bool()>& none_failed) = 0;
 };
