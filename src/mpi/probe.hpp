@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <optional>
 
 #include "base/bytes/types.hpp"
@@ -27,9 +28,10 @@ struct Probed {
   return probed;
 }
 
-/// Receives it into memory that is long enough. Throws Error(mpi).
-inline void receive(MPI_Comm comm, const Probed& probed, void* into) {
-  check_mpi(MPI_Recv(into, probed.bytes, MPI_BYTE, probed.source, probed.tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+/// Receives it into memory of so many bytes. Throws Error(mpi), also if it is longer.
+inline void receive(MPI_Comm comm, const Probed& probed, void* into, std::size_t bytes) {
+  check_mpi(MPI_Recv(into, static_cast<int>(bytes), MPI_BYTE, probed.source, probed.tag, comm, MPI_STATUS_IGNORE),
+            "MPI_Recv");
 }
 
 }  // namespace laneway

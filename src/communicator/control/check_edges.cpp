@@ -41,7 +41,7 @@ class TurnByTurnBarrier {
       }
       const std::optional<Probed> come = probe(comm_.get(), from, PrivateComm::barrier_tag);
       if (!come) return false;
-      receive(comm_.get(), *come, nullptr);
+      receive(comm_.get(), *come, nullptr, 0);
     }
     return true;
   }
@@ -69,7 +69,7 @@ std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Ran
     if (const std::optional<Probed> come = probe(comm.get(), MPI_ANY_SOURCE, PrivateComm::check_tag)) {
       Sizes& sizes = incoming[come->source];
       sizes.resize(static_cast<std::size_t>(come->bytes) / sizeof(std::int64_t));
-      receive(comm.get(), *come, sizes.data());
+      receive(comm.get(), *come, sizes.data(), sizes.size() * sizeof(std::int64_t));
       return false;
     }
     if (in_barrier) return barrier.advance();

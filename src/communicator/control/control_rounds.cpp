@@ -40,7 +40,7 @@ Bytes receive(const PrivateComm& priv, Rank from, int tag) {
   std::optional<Probed> probed;
   await(priv, [&] { return (probed = probe(comm, from, tag)).has_value(); });
   Bytes data(static_cast<std::size_t>(probed->bytes));
-  receive(comm, *probed, data.data());
+  receive(comm, *probed, data.data(), data.size());
   return data;
 }
 

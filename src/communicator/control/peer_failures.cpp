@@ -91,7 +91,7 @@ void PrivateComm::check_peers() const {
   const std::optional<Probed> probed = probe(comm_, MPI_ANY_SOURCE, failure_tag);
   if (!probed) return;
   FailureMessage control_message;
-  receive(comm_, *probed, &control_message);
+  receive(comm_, *probed, &control_message, sizeof control_message);
   control_message.text.back() = '\0';
   if (!is_ahead(control_message)) throw_failure(control_message);
   if (!later_) later_ = control_message;

@@ -147,13 +147,13 @@ void PairComm::advance() {
   send_all();
   Handshake handshake;
   while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, handshake_tag)) {
-    receive(get(), *come, &handshake);
+    receive(get(), *come, &handshake, sizeof handshake);
     PeerEnd* const peer_end = peer_end_of(Key(come->source, opposite(handshake.role), handshake.tag, handshake.number));
     if (peer_end != nullptr && !peer_end->is_left) peer_end->handshake = handshake;
   }
   SentAnswer sent{};
   while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, answer_tag)) {
-    receive(get(), *come, &sent);
+    receive(get(), *come, &sent, sizeof sent);
     on_answer(Key(come->source, opposite(sent.role), sent.tag, sent.number), sent.answer);
   }
   for (const Key& key : left_) {
