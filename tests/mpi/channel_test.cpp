@@ -179,7 +179,7 @@ TEST_F(ChannelTest, ThreadsUseDifferentSegments) {
   if (size() < 2) GTEST_SKIP() << "SKIP: needs 2 ranks";
   constexpr int threads = 4;
   for (const Hints& hints : ways) {
-    const int rounds = long_tests() ? 250000 : hints.empty() ? 1000 : effort(60);
+    const int rounds = long_tests() ? 50000 : hints.empty() ? 1000 : effort(60);
     if (rank() > 1) continue;
     End end(1 - rank(), rank() == 0 ? LNW_CHANNEL_SEND : LNW_CHANNEL_RECEIVE, 256, threads, hints);
     std::atomic<int> wrong{0};

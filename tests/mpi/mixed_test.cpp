@@ -230,7 +230,13 @@ TEST_P(MixedRandomTest, AnyCallsMixed) {
     if (seed % 11 == 0) rings.renew(seed / 11);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Parts, MixedRandomTest, testing::Range(0, long_tests() ? 17 : 1));
+
+/// LANEWAY_TEST_PARTS: how many, each of 20,000 calls with LANEWAY_TEST_LONG at 2 to 5 ranks.
+int parts() {
+  const char* const wanted = std::getenv("LANEWAY_TEST_PARTS");
+  return wanted != nullptr ? std::atoi(wanted) : long_tests() ? 5 : 1;
+}
+INSTANTIATE_TEST_SUITE_P(Parts, MixedRandomTest, testing::Range(0, parts()));
 
 /// Such a graph may say of itself that it is Cartesian.
 TEST_F(MixedTest, GraphOfACartesianCommunicatorIsNotAskedForItsTopology) {

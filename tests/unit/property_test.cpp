@@ -53,7 +53,7 @@ std::string check(std::uint64_t seed, const cases::Case& c, const cases::Candida
   return received == expected ? "" : "the reference executor and the oracle disagree";
 }
 
-/// A part of the random cases. LANEWAY_TEST_LONG=1 runs ten times as many; LANEWAY_TEST_SEED=n runs only that one.
+/// A part of the random cases. LANEWAY_TEST_LONG=1 runs six times as many; LANEWAY_TEST_SEED=n runs only that one.
 class Property : public testing::TestWithParam<int> {};
 
 TEST_P(Property, EveryStrategyIsProvenAndAgreesWithTheOracle) {
