@@ -321,7 +321,7 @@ TEST_F(PartitionedTest, FreedBeforeTheyMeet) {
 /// Eight threads say at once what is ready; one waits, and looks at what has arrived.
 TEST_F(PartitionedTest, ThreadsSayWhatIsReady) {
   constexpr int threads = 8, each = 4, partitions = threads * each;
-  const int exchanges = long_tests() ? 20000 : effort(60);
+  const int exchanges = long_tests() ? 5000 : effort(60);
   for (const Hints& hints : {Hints{{"lnw_partition_message", "1"}}, Hints{}, Hints{{"lnw_progress", "thread"}}}) {
     Ring ring(partitions * 8, partitions, 8, 4, hints);
     std::atomic<int> go{0};

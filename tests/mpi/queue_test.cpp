@@ -247,7 +247,7 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
     for (Line& line : lines) line.finish();
 }
 
-/// Queues and requests serve many programs, so that 20,000 of them take a minute: LANEWAY_TEST_PROGRAMS, or --long,
+/// Queues and requests serve many programs, so that 20,000 of them take a minute: LANEWAY_TEST_PROGRAMS; 6,000 at night,
 /// which says how many there were if the machine is too slow for all. LANEWAY_TEST_FIRST_PROGRAM: the number of the
 /// first, where several runs share them.
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
@@ -256,7 +256,7 @@ TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   const double begin = MPI_Wtime();
   const char* const first_text = std::getenv("LANEWAY_TEST_FIRST_PROGRAM");
   const int first = first_text != nullptr ? std::atoi(first_text) : 0;
-  const int programs = first + (wanted != nullptr ? std::atoi(wanted) : long_tests() ? 20000 : effort(40));
+  const int programs = first + (wanted != nullptr ? std::atoi(wanted) : long_tests() ? 6000 : effort(40));
   constexpr int looked_at_together = 50, together = 2000;
   const std::array<const char*, 3> strategies{"direct", "three_step", "auto"};
   for (int done = first; done < programs;) {

@@ -190,7 +190,7 @@ TEST_F(SharedPartitionsTest, BySeveralThreads) {
   for (int i = 0; i < elements; ++i) all[static_cast<std::size_t>(i)] = i;
   const auto n = static_cast<std::size_t>(size());
   make(choices("node:* rank:2").front(), partitions, std::vector<Blocks>(n, Blocks(n, all)));
-  const int exchanges = long_tests() ? 20000 : effort(200);
+  const int exchanges = long_tests() ? 5000 : effort(200);
   std::atomic<int> go{0};
   {
     std::vector<std::jthread> everyone;
