@@ -219,7 +219,7 @@ Step step_from_json(const Json& j) {
   if (step.kind == StepKind::event) {
     step.goes_out = j.contains("out");
     step.event = whole<int>(j.at(step.goes_out ? "out" : "in"));
-  } else if (j.contains("peer") || has_peer(step)) {
+  } else if (has_peer(step) || (j.contains("peer") && whole<Rank>(j.at("peer")) != step.peer)) {
     step.peer = whole<Rank>(j.at("peer"));
     step.channel = whole<int>(j.at("channel"));
   }
