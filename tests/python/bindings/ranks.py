@@ -13,7 +13,7 @@ from mpi4py import MPI
 COMM = MPI.COMM_WORLD
 RANK, SIZE = COMM.rank, COMM.size
 # All ranks draw the same examples.
-same = settings(max_examples=30 if os.environ.get("LANEWAY_TEST_LONG") else 6, derandomize=True, database=None, deadline=None)
+same = settings(max_examples=12 if os.environ.get("LANEWAY_TEST_LONG") else 6, derandomize=True, database=None, deadline=None)
 DTYPES = ("f8", "i4", "c16", "i1", ">i4", "f4,i8")
 
 
