@@ -177,6 +177,11 @@ bool has_peer(const Step& step) {
   return !is_copy(step) && step.kind != StepKind::event;
 }
 
+/// What a step of this rank alone has is neither written nor read.
+bool has_channel(const Step& step) {
+  return step.peer != Step().peer || has_peer(step);
+}
+
 Json step_to_json(const Step& step) {
   Json j = {{"kind", name(step.kind)}, {"stage", name(step.stage)}};
   if (step.kind == StepKind::move || step.kind == StepKind::raise) j["from"] = operand_to_json(step.from);
@@ -188,7 +193,7 @@ Json step_to_json(const Step& step) {
     if (combines(step)) j["combines"] = step.combination;
   }
   if (step.kind == StepKind::event) j[step.goes_out ? "out" : "in"] = step.event;
-  if (step.peer != Step().peer || has_peer(step)) {
+  if (has_channel(step)) {
     j["peer"] = step.peer;
     j["channel"] = step.channel;
   }
@@ -219,9 +224,9 @@ Step step_from_json(const Json& j) {
   if (step.kind == StepKind::event) {
     step.goes_out = j.contains("out");
     step.event = whole<int>(j.at(step.goes_out ? "out" : "in"));
-  } else if (has_peer(step) || (j.contains("peer") && whole<Rank>(j.at("peer")) != step.peer)) {
+  } else if (j.contains("peer") || has_peer(step)) {
     step.peer = whole<Rank>(j.at("peer"));
-    step.channel = whole<int>(j.at("channel"));
+    if (has_channel(step)) step.channel = whole<int>(j.at("channel"));
   }
   if (!is_copy(step)) {
     if (j.contains("end")) {

@@ -248,7 +248,7 @@ void run_random_program(std::uint64_t seed, std::deque<Line>& lines, std::deque<
 }
 
 /// Queues and requests serve many programs, so that 20,000 of them take a minute: LANEWAY_TEST_PROGRAMS; 6,000 at
-/// night, which says how many there were if the machine is too slow for all. LANEWAY_TEST_FIRST_PROGRAM: the number of
+/// night, or fewer if the machine is too slow for all: then it says how many. LANEWAY_TEST_FIRST_PROGRAM: the number of
 /// the first, where several runs share them.
 TEST_P(QueueTest, RandomProgramsOverSeveralQueues) {
   const char* const wanted = std::getenv("LANEWAY_TEST_PROGRAMS");
