@@ -47,6 +47,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_TEST_LONG", "set to anything: tests run longer"},
     {"LANEWAY_TEST_CASES", "how many random calls a test of one kind makes"},
     {"LANEWAY_TEST_TURNS", "how many random calls of all families are mixed"},
+    {"LANEWAY_TEST_PARTS", "how many times so many calls"},
     {"LANEWAY_TEST_CYCLES", "how often the account of MPI's objects makes and frees each"},
     {"LANEWAY_TEST_FORMS", "which forms the account of MPI's objects looks at"},
     {"LANEWAY_TEST_SEED", "the one seed of the property tests"},
