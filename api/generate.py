@@ -11,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -503,6 +503,36 @@ def fortran_shim(operations: list[Operation]) -> str:
     )
 
 
+# --- profiling names
+
+
+def _declared(headers: Mapping[Path, str], top: Path) -> list[str]:
+    """The functions that laneway.h and what it includes declare, in order; of what is generated, as it should be."""
+    parts = re.findall(r"#include <(laneway/\w+\.h)>", (top / "include/laneway/laneway.h").read_text(encoding="utf-8"))
+    paths = [top / "include" / part for part in parts]
+    texts = [headers.get(path) or path.read_text(encoding="utf-8") for path in paths]
+    return re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", "".join(texts), re.MULTILINE)
+
+
+def profiling_header(names: list[str]) -> str:
+    """include/laneway/profiling.h."""
+    return (
+        "/** A second name of each function, as MPI has PMPI_X: a tool that defines LNW_X itself calls PLNW_X.\n"
+        " *  Written by api/generate.py from the other headers. */\n"
+        "#ifndef LANEWAY_PROFILING_H\n#define LANEWAY_PROFILING_H\n\n"
+        '#include <laneway/laneway.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
+        + "".join(f"extern __typeof__({name}) P{name};\n" for name in names)
+        + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"
+    )
+
+
+def profiling_symbols(names: list[str]) -> str:
+    """src/api/generated/profiling.ld: for the linker."""
+    return "/* Written by api/generate.py: the names of include/laneway/profiling.h. */\n" + "".join(
+        f"P{name} = {name};\n" for name in names
+    )
+
+
 # --- documents
 
 
@@ -564,6 +594,10 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "fortran/collectives.h": dense.fortran_shim(dense_operations),
     }
     files = {top / name: _formatted(text, top / name) for name, text in whole.items()}
+    names = _declared(files, top)
+    header_of_names = top / "include/laneway/profiling.h"
+    files[header_of_names] = _formatted(profiling_header(names), header_of_names)
+    files[top / "src/api/generated/profiling.ld"] = profiling_symbols(names)
     files[top / "fortran" / "operations.inc"] = fortran_interfaces(operations)
     files[top / "fortran" / "names.inc"] = fortran_names(operations)
     files[top / "fortran" / "collectives.inc"] = dense.fortran_interfaces(dense_operations)

@@ -10,7 +10,7 @@ file(REMOVE_RECURSE "${OUTPUT}")
 file(MAKE_DIRECTORY "${raw}" "${OUTPUT}/man3")
 file(WRITE "${raw}/Doxyfile" "${settings}
 FILE_PATTERNS = *.h
-EXCLUDE += include/laneway/device.h include/laneway/hypre.h include/laneway/stream_triggering.h
+EXCLUDE += include/laneway/device.h include/laneway/hypre.h include/laneway/profiling.h include/laneway/stream_triggering.h
 EXCLUDE_PATTERNS = */mpi_advance*
 OPTIMIZE_OUTPUT_FOR_C = YES
 GENERATE_HTML = NO

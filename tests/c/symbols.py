@@ -13,30 +13,18 @@ import generate  # noqa: E402
 nm, library = sys.argv[1:]
 said = subprocess.run([nm, "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
 exported = {line.split()[-1].split("@")[0] for line in said.splitlines()}
+profiling = {name for name in exported if name.startswith("PLNW_")}
 exported = {name for name in exported if name.startswith("LNW_")}
 dense_names = set(dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0]))
 operations = {name for name in exported if (re.match(r"LNW_I?[Nn]eighbor_", name) and "partitioned" not in name) or name in dense_names}
-parts = (
-    "bag",
-    "base",
-    "channel",
-    "collectives",
-    "distributor",
-    "halo",
-    "neighborhood",
-    "operation",
-    "partitioned",
-    "queue",
-    "requests",
-    "sparse",
-    "topology",
-)
-headers = "".join((TOP / "include" / "laneway" / f"{part}.h").read_text() for part in parts)
+parts = re.findall(r"#include <(laneway/\w+\.h)>", (TOP / "include" / "laneway" / "laneway.h").read_text())
+headers = "".join((TOP / "include" / part).read_text() for part in parts)
 declared = set(re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", headers, re.MULTILINE))
 wrong = 0
 for of, ours, theirs in (
     ("api/operations.toml", set(generate.functions(generate.read_table()[0])) | dense_names, operations),
     ("the headers", declared, exported),
+    ("the profiling names", {f"P{name}" for name in exported}, profiling),
 ):
     for name in sorted(ours - theirs):
         print(f"{name} is in {of}, but the library does not export it")

@@ -390,7 +390,8 @@ TEST_F(LedgerTest, MadeAndFreedAgainAndAgain) {
       grown = possessions();
       for (auto& [what, now] : grown) now -= before.contains(what) ? before.at(what) : 0;
       int much = 0;
-      for (const auto& [what, more] : grown) if (more > allowed(what, cycles, name)) much = 1;
+      for (const auto& [what, more] : grown)
+        if (more > allowed(what, cycles, name)) much = 1;
       PMPI_Allreduce(MPI_IN_PLACE, &much, 1, MPI_INT, MPI_MAX, cycle.comm);
       if (much == 0) break;
     }
