@@ -86,7 +86,7 @@ endfunction()
 # laneway::SPACE::NAME returns, for each NAME.cpp among the sources, which have a vector of ROWs each. It is an object of its own,
 # so that a program which has that function has a table of its own: laneway_longer_table(TABLE VARIABLE SOURCE...) writes one with more rows.
 function(laneway_table table variable header space row function)
-  set(text "// Written by laneway_table: the rows of all that are found.\n#include <utility>\n#include <vector>\n\n#include \"${header}\"\n\nnamespace laneway {\n")
+  set(text "// Written by laneway_table: the rows of all that are found.\n#include <vector>\n\n#include \"${header}\"\n\nnamespace laneway {\n")
   set(each "")
   foreach(source IN LISTS ARGN)
     get_filename_component(name "${source}" NAME_WE)
@@ -95,7 +95,7 @@ function(laneway_table table variable header space row function)
   endforeach()
   list(JOIN each ", " each)
   string(APPEND text "std::vector<${row}> ${function}() {\n  std::vector<${row}> rows;\n"
-                     "  for (const auto some : {${each}})\n    for (${row}& row : some()) rows.push_back(std::move(row));\n"
+                     "  for (const auto some : {${each}})\n    for (const ${row}& row : some()) rows.push_back(row);\n"
                      "  return rows;\n}\n}  // namespace laneway\n")
   set(written "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
   file(CONFIGURE OUTPUT "${written}" CONTENT "${text}" @ONLY)

@@ -249,7 +249,7 @@ void Partitioned::fire(std::int64_t message) {
   exchange_->fire(static_cast<int>(message));
 }
 
-bool Partitioned::reached(std::int64_t message) {
+bool Partitioned::message_reached(std::int64_t message) {
   return whole_ ? whole_->test() : exchange_->reached(static_cast<int>(message));
 }
 
@@ -288,7 +288,7 @@ bool Partitioned::arrived(int partition) {
   const std::int64_t each = bytes_ / arguments_.partitions;
   const auto [first, last] = cut_.messages_with(partition * each, (partition + 1) * each);
   for (std::int64_t m = first; m < last; ++m)
-    if (!reached(m)) return false;
+    if (!message_reached(m)) return false;
   return true;
 }
 

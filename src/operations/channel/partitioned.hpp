@@ -67,7 +67,7 @@ class Partitioned final : public Work, private Progressive {
   void start_if_met();
   void run();
   void fire(std::int64_t message);
-  [[nodiscard]] bool reached(std::int64_t message);
+  [[nodiscard]] bool message_reached(std::int64_t message);
   [[nodiscard]] bool complete(bool ends);
   void check_partition(int partition) const;
   [[noreturn]] void fail();

@@ -27,7 +27,10 @@ std::unique_ptr<FixedOperation> make_fixed(Communicator& communicator, const std
   const Reduction* const reduction = agreed.reduction ? &agreed.reduction->what : nullptr;
   const Combiners combiners = reduction != nullptr ? Combiners{reduction->combiner} : Combiners{};
   auto made = std::make_unique<FixedOperation>(FixedOperation{CallSignature(call, communicator.topology()), {}});
-  made->pattern = reduction != nullptr ? reduction->pattern : std::move(agreed.pattern);
+  if (reduction != nullptr)
+    made->pattern = reduction->pattern;
+  else
+    made->pattern = std::move(agreed.pattern);
   made->reasons = std::move(chosen.reasons);
   made->device_use = chosen.device_use;
   made->device_use.combining = kernels_of(combiners);
