@@ -436,7 +436,7 @@ def c_table(operations: list[Dense]) -> str:
     out = ["| operation | its arguments | blocking | nonblocking | persistent |", "| --- | --- | --- | --- | --- |"]
     for o in operations:
         arguments = ", ".join(f"`{a.name}`" for a in o.arguments) or "–"
-        out.append(f"| {o.moves} | {arguments} | " + " | ".join(f"`{o.stem(way, 'LNW')}`" for way in WAYS) + " |")
+        out.append(f"| {o.name}: {o.moves} | {arguments} | " + " | ".join(f"`{o.stem(way, 'LNW')}`" for way in WAYS) + " |")
     return "\n".join(out) + "\n"
 
 
@@ -444,5 +444,5 @@ def fortran_table(operations: list[Dense]) -> str:
     """The dense operations, in docs/reference/fortran.md."""
     out = ["| operation | blocking | nonblocking | persistent |", "| --- | --- | --- | --- |"]
     for o in operations:
-        out.append(f"| {o.moves} | " + " | ".join(f"`{o.stem(way, 'lnw').lower()}`" for way in WAYS) + " |")
+        out.append(f"| {o.name}: {o.moves} | " + " | ".join(f"`{o.stem(way, 'lnw').lower()}`" for way in WAYS) + " |")
     return "\n".join(out) + "\n"

@@ -74,6 +74,11 @@ class Operation:
         """Those of both sides, in the order of the call."""
         return self.send.arguments + self.receive.arguments
 
+    @property
+    def title(self) -> str:
+        """Its name on pages."""
+        return f"{self.base}, {self.variant}" if self.variant else self.base
+
     def stem(self, way: str, prefix: str) -> str:
         """PREFIX_[I|N]eighbor_BASE with what the way and the variant add; no suffix of a form."""
         first = "Ineighbor" if way == "nonblocking" else "Neighbor"
@@ -542,7 +547,7 @@ def c_table(operations: list[Operation]) -> str:
     for o in operations:
         sides = "; ".join(", ".join(f"`{a.name}`" for a in side.arguments) for side in (o.send, o.receive))
         ways = " | ".join(f"`{o.stem(way, 'LNW')}`" if way in o.ways else "–" for way in WAYS)
-        rows.append(f"| {o.moves} | {sides} | {ways} |")
+        rows.append(f"| {o.title}: {o.moves} | {sides} | {ways} |")
     return "\n".join(rows) + "\n"
 
 
@@ -551,7 +556,7 @@ def fortran_table(operations: list[Operation]) -> str:
     rows = ["| operation | blocking | nonblocking | persistent |", "| --- | --- | --- | --- |"]
     for o in operations:
         ways = " | ".join(f"`{o.stem(way, 'lnw').lower()}`" if way in o.ways else "–" for way in WAYS)
-        rows.append(f"| {o.moves} | {ways} |")
+        rows.append(f"| {o.title}: {o.moves} | {ways} |")
     return "\n".join(rows) + "\n"
 
 

@@ -98,7 +98,7 @@ if(FORTRAN)
   run(${LAUNCH} ${NUMPROC_FLAG} 2 "${WORK_DIR}/fortran_by_pkg_config")
 endif()
 
-# What a machine with few cores, on which root runs the tests, needs of Open MPI.
+# What a machine with few cores, on which root runs the tests, needs of Open MPI. Pages are run without.
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
@@ -147,4 +147,4 @@ endif()
 if(NOT TOOLS)
   list(APPEND without --without laneway-bench)
 endif()
-run(${PYTHON} "${CMAKE_CURRENT_LIST_DIR}/page.py" ${without} "${WORK_DIR}/pages" "${TOP}/README.md" ${pages})
+run(${PYTHON} "${CMAKE_CURRENT_LIST_DIR}/page.py" ${without} --root "${TOP}/docs/start/index.md" "${WORK_DIR}/pages" "${TOP}/README.md" ${pages})

@@ -165,8 +165,8 @@ inline constexpr HintRow hint_rows[] = {
      "a promise: in neighborhood operations on this communicator no rank ever changes its counts and displacements; "
      "blocking and nonblocking v and w operations then use plans (see below). Of dense operations it says nothing"},
     {"lnw_fixed_dense_counts", "LANEWAY_FIXED_DENSE_COUNTS", "false", hint::toggle<&Hints::fixed_dense_counts>,
-     "the same promise for dense v and w operations on this communicator: [counts that "
-     "stay](../use/collectives-arguments.md#counts-that-stay)"},
+     "the same promise for dense v and w operations on this communicator: [fixed "
+     "counts](../use/collectives-arguments.md#fixed-counts)"},
     {"lnw_staging_limit", "LANEWAY_STAGING_LIMIT", "67108864", hint::bytes<&Hints::staging_limit>,
      "blocking and nonblocking operations that would need more staging memory do not relay"},
     {"lnw_progress", "LANEWAY_PROGRESS", "auto",

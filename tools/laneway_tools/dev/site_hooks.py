@@ -103,4 +103,4 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     # Doxygen writes them when the rest is there, so that they are no page to link to.
     markdown = markdown.replace("<!-- site: headers -->", '<a href="../headers/index.html">The headers</a>')
     markdown = re.sub(r"\[([^\]]+)\]\(\)", r"\1", markdown)
-    return _FENCE.sub(lambda found: found[1] + found[2] + ("" if found[3] == "run" else f' title="{found[3]}"'), markdown)
+    return _FENCE.sub(lambda found: found[1] + found[2] + ("" if found[3] in {"run", "root"} else f' title="{found[3]}"'), markdown)
