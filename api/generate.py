@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dense
+import support
 
 TOP = Path(__file__).resolve().parent.parent
 BY = "Written by api/generate.py from api/operations.toml."
@@ -619,6 +620,8 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         ("docs/reference/fortran.md", dense.fortran_table(dense_operations)),
     ):
         files[top / name] = _region(top / name, "\n" + text + "\n", "dense", files[top / name])
+    supported = support.page(support.read(top / "api" / "support.toml"), operations, dense_operations)
+    files[top / "docs" / "reference" / "support.md"] = _region(top / "docs" / "reference" / "support.md", supported + "\n", "support")
     return files
 
 

@@ -33,7 +33,7 @@ interposed = false
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """The files that are generated, and what they are generated from."""
-    for name in ("api/generate.py", "api/dense.py", "api/operations.toml", ".clang-format"):
+    for name in ("api/generate.py", "api/dense.py", "api/support.py", "api/support.toml", "api/operations.toml", ".clang-format"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(root() / name, tmp_path / name)
     for path in generate.outputs():
@@ -78,7 +78,7 @@ def test_lint_finds_what_was_changed_by_hand(tree: Path) -> None:
 
 def test_a_row_is_an_operation_everywhere(tree: Path) -> None:
     _add_row(tree)
-    assert len(generated.check_generated(tree)) == 11  # all but nonblocking.cpp and what the preload stands in front of
+    assert len(generated.check_generated(tree)) == 12  # all but nonblocking.cpp and what the preload stands in front of
     subprocess.run([sys.executable, str(tree / "api" / "generate.py")], check=True, capture_output=True)
     assert generated.check_generated(tree) == []
     text = {
