@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from conftest import Command, needs_local_bench
+
+from laneway_tools.places.paths import root
 
 pytestmark = needs_local_bench
 
@@ -22,6 +25,26 @@ def test_strategies(command: Command) -> None:
     code, output = command.run("strategies")
     assert code == 0, output
     assert all(name in output and row["citation"] in output for name, row in rows.items())
+
+
+def test_rules_of_collectives(command: Command) -> None:
+    code, output = command.run("strategies", "--collectives")
+    assert code == 0, output
+    rows = json.loads(output)
+    assert all(row["description"] and row["citation"] for row in rows)
+    assert {row["name"] for row in rows if row["windows"]} == {"rma_fence", "rma_lock"}
+    _, text = command.run("strategies")
+    assert all(f"{row['operation']}:{row['name']}\n" in text for row in rows)
+    # The page lists them all, with operations that share their rules in one row.
+    page = (root() / "docs/concepts/collectives.md").read_text(encoding="utf-8")
+    table = page.split("| operation | rules |\n")[1].split("\n\n")[0]
+    listed = {
+        (operation, rule)
+        for operations, rules in re.findall(r"^\| ([a-z_, ]+) \| (.*) \|$", table, re.MULTILINE)
+        for operation in operations.split(", ")
+        for rule in re.findall(r"`(\w+)`", rules)
+    }
+    assert listed == {(row["operation"], row["name"]) for row in rows}
 
 
 def test_explain_every_strategy(command: Command, tmp_path: Path) -> None:
