@@ -28,8 +28,12 @@ def test_the_pages_of_json_have_every_key(source: str, key: str) -> None:
 def test_the_page_of_cpp_has_every_type_and_function() -> None:
     header = (root() / "include/laneway/laneway.hpp").read_text()
     public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", header, flags=re.MULTILINE | re.DOTALL)
+    public += "".join(
+        re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", (root() / "include/laneway" / name).read_text(), flags=re.MULTILINE | re.DOTALL)
+        for name in ("sparse.hpp", "queue.hpp")
+    )
     names = set(re.findall(r"^(?:class|struct) (\w+)", public, re.MULTILINE)) | set(re.findall(r"Persistent (\w+)\(MPI_Comm", public))
-    assert {"Halo", "Blocks", "neighbor_alltoallv_init"} <= names and "Degrees" not in names
+    assert {"Halo", "Blocks", "CartHalo", "Bag", "Queue", "neighbor_alltoallv_init"} <= names and "Degrees" not in names
     page = (root() / "docs/reference/cpp.md").read_text()
     assert {name for name in names if f"laneway::{name}" not in page} == set()
 
@@ -91,3 +95,81 @@ def test_promises_are_made_and_tested() -> None:
         wrong += [f"no such test: {test}" for test in named if test not in known and not (root() / test).is_file()]
         assert named, promise
     assert wrong == []
+
+
+def _pages() -> list[Path]:
+    return [
+        *(root() / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "packaging/README.md")),
+        *(root() / "docs").rglob("*.md"),
+    ]
+
+
+def _without_code(text: str) -> str:
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def _anchors(page: Path) -> set[str]:
+    """What links may name after #, as GitHub and the site make it of headings."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
+
+
+def test_links_lead_somewhere() -> None:
+    """The same without the site, which is not built everywhere, and for pages that are not in it."""
+    broken = []
+    for page in _pages():
+        for text, link in re.findall(r"\[([^]\[]*)\]\(([^)\s]+)\)", _without_code(page.read_text(encoding="utf-8"))):
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if not target.exists() or (anchor and anchor not in _anchors(target)):
+                broken.append(f"{page.relative_to(root())}: {link}")
+            elif text.endswith(".md") and Path(text).name != target.name:
+                broken.append(f"{page.relative_to(root())}: {link} is called {text}")
+    assert broken == []
+
+
+def test_rows_of_tables_have_a_heading_and_its_columns() -> None:
+    wrong = []
+    for page in _pages():
+        text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"(?:^ *\|.*\n)+", text + "\n", re.MULTILINE):
+            rows = block.splitlines()
+            cells = [len(re.findall(r"(?<!\\)\|", re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", row))) for row in rows]
+            if len(rows) < 3 or not re.fullmatch(r" *\|(?: *:?-+:? *\|)+", rows[1]):
+                wrong.append(f"{page.relative_to(root())}: no heading: {rows[0][:60]}")
+            elif len(set(cells)) != 1:
+                wrong.append(f"{page.relative_to(root())}: other columns: {rows[cells.index(min(cells))][:60]}")
+    assert wrong == []
+
+
+_NEEDS_TOOLS = re.compile(r"\./dev (?!setup|demo|doctor|test\b|check\b|install|build|docs|lint|new|bare|COMMAND)")
+
+
+def test_pages_say_what_their_commands_need() -> None:
+    """In a fresh clone ./dev has no Python environment, and laneway-bench is not built."""
+    for page in (root() / "README.md", *(root() / "docs/start").glob("*.md"), *(root() / "docs/use").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        blocks = re.findall(r"^```sh[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if any(_NEEDS_TOOLS.search(block) for block in blocks):
+            assert "./dev setup" in text, page
+    head = "\n".join((root() / "README.md").read_text(encoding="utf-8").splitlines()[:20])
+    assert "./dev demo" in head and "./dev test" in head
+
+
+def test_the_page_of_sparse_exchanges_has_every_finder() -> None:
+    hints = (root() / "docs/reference/hints.md").read_text(encoding="utf-8")
+    row = re.search(r"^\| `lnw_find` \| \S+ \| \S+ \| auto, ([a-z_, ]+) \|", hints, re.MULTILINE)
+    assert row
+    page = (root() / "docs/use/discovery.md").read_text(encoding="utf-8")
+    assert [name for name in row[1].split(", ") if f"`{name}`" not in page] == []
+
+
+def test_the_next_decision_has_the_number_that_is_said() -> None:
+    numbers = {int(path.name[:3]) for path in (root() / "docs/decisions").glob("[0-9]*.md")}
+    said = re.search(r"next free numbers are (\d+) and[^.]*?, (\d+)\.", " ".join((root() / "docs/decisions/index.md").read_text().split()))
+    assert said and {int(said[1]), int(said[2])} == {max(n for n in numbers if n < 100) + 1, max(numbers) + 1}

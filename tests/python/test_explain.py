@@ -25,6 +25,8 @@ def test_strategies(command: Command) -> None:
     code, output = command.run("strategies")
     assert code == 0, output
     assert all(name in output and row["citation"] in output for name, row in rows.items())
+    page = (root() / "docs/concepts/strategies.md").read_text(encoding="utf-8")
+    assert [name for name in rows if f"\n## {name}\n" not in page] == []
 
 
 def test_rules_of_collectives(command: Command) -> None:
