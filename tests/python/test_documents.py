@@ -29,7 +29,12 @@ def test_the_page_of_cpp_has_every_type_and_function() -> None:
     header = (root() / "include/laneway/laneway.hpp").read_text()
     public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", header, flags=re.MULTILINE | re.DOTALL)
     public += "".join(
-        re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", (root() / "include/laneway" / name).read_text(), flags=re.MULTILINE | re.DOTALL)
+        re.sub(
+            r"^namespace detail \{.*?^\}  // namespace detail$",
+            "",
+            (root() / "include/laneway" / name).read_text(),
+            flags=re.MULTILINE | re.DOTALL,
+        )
         for name in ("sparse.hpp", "queue.hpp")
     )
     names = set(re.findall(r"^(?:class|struct) (\w+)", public, re.MULTILINE)) | set(re.findall(r"Persistent (\w+)\(MPI_Comm", public))

@@ -27,7 +27,13 @@ def _run(folder: Path, pages: dict[str, str], *options: str, **variables: str) -
     for name, text in pages.items():
         (folder / name).write_text(text)
     environ = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": str(home), **variables}
-    argv = [sys.executable, str(root() / "tests/consumer/page.py"), *(options or ["--once"]), str(folder / "work"), *(str(folder / n) for n in pages)]
+    argv = [
+        sys.executable,
+        str(root() / "tests/consumer/page.py"),
+        *(options or ["--once"]),
+        str(folder / "work"),
+        *(str(folder / n) for n in pages),
+    ]
     return subprocess.run(argv, capture_output=True, text=True, env=environ, timeout=60)
 
 
@@ -65,7 +71,7 @@ def test_what_is_not_built_is_said(tmp_path: Path) -> None:
 
 
 def test_nothing_is_set_that_readers_do_not_have(tmp_path: Path) -> None:
-    page = "```sh run\ntest -z \"$OMPI_MCA_rmaps_base_oversubscribe$LANEWAY_STRATEGY\"\n```\n"
+    page = '```sh run\ntest -z "$OMPI_MCA_rmaps_base_oversubscribe$LANEWAY_STRATEGY"\n```\n'
     done = _run(tmp_path, {"page.md": page}, OMPI_MCA_rmaps_base_oversubscribe="1", LANEWAY_STRATEGY="direct")
     assert done.returncode == 0, done.stderr
 
