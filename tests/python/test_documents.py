@@ -178,3 +178,25 @@ def test_the_next_decision_has_the_number_that_is_said() -> None:
     numbers = {int(path.name[:3]) for path in (root() / "docs/decisions").glob("[0-9]*.md")}
     said = re.search(r"next free numbers are (\d+) and[^.]*?, (\d+)\.", " ".join((root() / "docs/decisions/index.md").read_text().split()))
     assert said and {int(said[1]), int(said[2])} == {max(n for n in numbers if n < 100) + 1, max(numbers) + 1}
+
+
+def test_the_version_is_one() -> None:
+    places = {
+        "CMakeLists.txt": r"project\(laneway VERSION ([\d.]+)",
+        "python/pyproject.toml": r'^version = "([\d.]+)"',
+        "CITATION.cff": r"^version: ([\d.]+)",
+        "packaging/spack/packages/laneway/package.py": r'version\("([\d.]+)"\)',
+        "packaging/README.md": r"laneway@([\d.]+)",
+        "debian/changelog": r"^laneway \(([\d.]+)\)",
+        "docs/start/index.md": r"^laneway-bench ([\d.]+),",
+    }
+    found = {}
+    for name, pattern in places.items():
+        there = re.search(pattern, (root() / name).read_text(encoding="utf-8"), re.MULTILINE)
+        assert there, name
+        found[name] = there[1]
+    header = dict(re.findall(r"#define LNW_VERSION_(\w+) (\d+)", (root() / "include/laneway/base.h").read_text()))
+    found["include/laneway/base.h"] = f"{header['MAJOR']}.{header['MINOR']}.{header['PATCH']}"
+    assert len(set(found.values())) == 1, found
+    changelog = (root() / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {found['CMakeLists.txt']}\n" in changelog
