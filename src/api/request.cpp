@@ -14,24 +14,23 @@ using namespace laneway;
 
 namespace {
 
-void set_empty(MPI_Status* status) {
+/// Of a request that has just become inactive, if it was active: then MPI_ERROR stays as it is, as MPI has it where one
+/// request is completed.
+void set_status(LNW_Request request, bool was_active, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
-  status->MPI_ERROR = MPI_SUCCESS;
+  if (!was_active) status->MPI_ERROR = MPI_SUCCESS;
   MPI_Status_set_elements(status, MPI_BYTE, 0);
   MPI_Status_set_cancelled(status, 0);
-}
-
-/// Of a request that has just become inactive, if it was active.
-void set_status(LNW_Request request, bool was_active, MPI_Status* status) {
-  if (status == MPI_STATUS_IGNORE) return;
-  set_empty(status);
   if (was_active && request != LNW_REQUEST_NULL) request_of(request).work().fill(*status);
 }
 
+/// One of several, each of which has its MPI_ERROR.
 MPI_Status* status_at(MPI_Status statuses[], std::size_t i) {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+  if (statuses == MPI_STATUSES_IGNORE) return MPI_STATUS_IGNORE;
+  statuses[i].MPI_ERROR = MPI_SUCCESS;
+  return &statuses[i];
 }
 
 LNW_Request where(const LNW_Request* request) {
@@ -260,7 +259,7 @@ int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* fla
     *index = MPI_UNDEFINED;
     if (active) complete_any(requests, *index);
     *flag = !active || *index != MPI_UNDEFINED;
-    if (*flag) set_status(request_at(requests, *index), true, status);
+    if (*flag) set_status(request_at(requests, *index), active, status);
   });
 }
 
@@ -274,7 +273,7 @@ int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Stat
         complete_any(requests, *index);
         return *index != MPI_UNDEFINED;
       });
-    set_status(request_at(requests, *index), true, status);
+    set_status(request_at(requests, *index), *index != MPI_UNDEFINED, status);
   });
 }
 

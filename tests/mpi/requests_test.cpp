@@ -713,5 +713,36 @@ TEST_F(RequestsTest, NullAndInactiveRequestsAreAsMpiHasThem) {
   EXPECT_MPI(LNW_Request_free(&of_ours));
 }
 
+/// By calls that complete one request. The status of none is empty, without an error.
+TEST_F(RequestsTest, ErrorsOfStatusesAreLeftAlone) {
+  const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()));
+  const int send = rank();
+  std::array<int, 2> receive{};
+  for (const bool persistent : {false, true})
+    for (const std::string call : {"Wait", "Test", "Waitany", "Testany"}) {
+      LNW_Request request = LNW_REQUEST_NULL;
+      if (persistent) {
+        EXPECT_MPI(LNW_Neighbor_allgather_init(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(),
+                                               MPI_INFO_NULL, &request));
+        EXPECT_MPI(LNW_Start(&request));
+      } else {
+        EXPECT_MPI(LNW_Ineighbor_allgather(&send, 1, MPI_INT, receive.data(), 1, MPI_INT, graph.get(), &request));
+      }
+      MPI_Status status{};
+      const auto complete = [&] {
+        status.MPI_ERROR = MPI_ERR_PENDING;
+        int index = 0, flag = 0;
+        if (call == "Wait") EXPECT_MPI(LNW_Wait(&request, &status));
+        if (call == "Waitany") EXPECT_MPI(LNW_Waitany(1, &request, &index, &status));
+        while (call == "Test" && flag == 0) EXPECT_MPI(LNW_Test(&request, &flag, &status));
+        while (call == "Testany" && flag == 0) EXPECT_MPI(LNW_Testany(1, &request, &index, &flag, &status));
+        return status.MPI_ERROR;
+      };
+      EXPECT_EQ(complete(), MPI_ERR_PENDING) << call;
+      EXPECT_EQ(complete(), MPI_SUCCESS) << call << ", of a request that is not active";
+      if (persistent) EXPECT_MPI(LNW_Request_free(&request));
+    }
+}
+
 }  // namespace
 }  // namespace laneway::test
