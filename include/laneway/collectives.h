@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /** @name Blocking operations
- *  As the MPI functions of the same name. On an intercommunicator they are MPI's own.
+ *  As the MPI functions of the same name. On an intercommunicator they are MPI's own, and scans an error.
  *  @{ */
 LNW_PUBLIC int LNW_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                             MPI_Datatype recvtype, MPI_Comm comm);

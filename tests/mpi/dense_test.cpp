@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -613,6 +616,152 @@ TEST_F(DenseTest, IntercommunicatorsAreMpis) {
   EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
   EXPECT_EQ(sum, expected);
 }
+
+/// Which MPI defines for one group; not all libraries look.
+TEST_F(DenseTest, NoScanBetweenTwoGroups) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: an intercommunicator needs two ranks";
+  MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank() % 2, 1, &between);
+  const Comm own(half), comm(between);
+  const Handler handler(between, MPI_ERRORS_RETURN);
+  const int mine = 1;
+  int sum = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  for (const int code :
+       {LNW_Scan(&mine, &sum, 1, MPI_INT, MPI_SUM, between), LNW_Exscan(&mine, &sum, 1, MPI_INT, MPI_SUM, between),
+        LNW_Iscan(&mine, &sum, 1, MPI_INT, MPI_SUM, between, &request),
+        LNW_Iexscan(&mine, &sum, 1, MPI_INT, MPI_SUM, between, &request),
+        LNW_Scan_init(&mine, &sum, 1, MPI_INT, MPI_SUM, between, MPI_INFO_NULL, &request),
+        LNW_Exscan_init(&mine, &sum, 1, MPI_INT, MPI_SUM, between, MPI_INFO_NULL, &request)}) {
+    expect_error_class(code, MPI_ERR_COMM);
+    EXPECT_NE(error_text(code).find("comm: an intercommunicator"), std::string::npos) << error_text(code);
+  }
+  EXPECT_EQ(request, LNW_REQUEST_NULL);
+}
+
+/// Ranks share their clock: none leaves before the last has come.
+TEST_F(DenseTest, NobodyLeavesABarrierBeforeAllHaveCome) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", uneven_machine());
+  std::vector<std::string> rules = {"auto", "mpi"};
+  for (const laneway::DenseRule& rule : laneway::dense_rules())
+    if (rule.kind == laneway::Dense::barrier) rules.push_back("barrier:" + std::string(rule.name));
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+  for (const std::string& rule : rules) {
+    const Setting collective("LANEWAY_COLLECTIVE", rule);
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
+    LNW_Request persistent = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Barrier_init(comm.get(), MPI_INFO_NULL, &persistent));
+    for (int turn = 0; turn < 3 * std::min(size(), 3); ++turn) {
+      if (turn / 3 == rank() % 3) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::int64_t last = now();
+      LNW_Request request = persistent;
+      if (turn % 3 == 0) EXPECT_MPI(LNW_Barrier(comm.get()));
+      if (turn % 3 == 1) EXPECT_MPI(LNW_Ibarrier(comm.get(), &request));
+      if (turn % 3 == 2) EXPECT_MPI(LNW_Start(&request));
+      if (turn % 3 != 0) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      std::int64_t first = now();
+      MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+      EXPECT_GE(first, last) << rule << ", turn " << turn;
+    }
+    EXPECT_MPI(LNW_Request_free(&persistent));
+  }
+}
+
+/// Calls of each form, after which a check is made.
+#define EACH_FORM(NAME, INAME, check, ...)                                     \
+  {                                                                            \
+    SCOPED_TRACE(#NAME);                                                       \
+    LNW_Request request = LNW_REQUEST_NULL;                                    \
+    EXPECT_MPI(LNW_##NAME(__VA_ARGS__, comm));                                 \
+    check();                                                                   \
+    EXPECT_MPI(LNW_##INAME(__VA_ARGS__, comm, &request));                      \
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));                         \
+    check();                                                                   \
+    EXPECT_MPI(LNW_##NAME##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request)); \
+    EXPECT_MPI(LNW_Start(&request));                                           \
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));                         \
+    EXPECT_MPI(LNW_Request_free(&request));                                    \
+    check();                                                                   \
+  }
+
+/// Arguments of another rank or of the other side, and buffers of no elements.
+TEST_F(DenseTest, WhatDoesNotCountIsNotLookedAt) {
+  const int root = size() - 1;
+  const bool is_root = rank() == root;
+  const auto n = static_cast<std::size_t>(size());
+  std::vector<int> all(n), counts(n, 1), places(n), bytes(n), zeros(n), expected(n);
+  const std::vector<MPI_Datatype> types(n, MPI_INT);
+  for (std::size_t i = 0; i < n; ++i) {
+    places[i] = static_cast<int>(i);
+    bytes[i] = static_cast<int>(i * sizeof(int));
+    expected[i] = 10 * places[i] + 1;
+  }
+  void* const odd = reinterpret_cast<void*>(std::uintptr_t{16});
+  constexpr int bad = -7;
+  const MPI_Datatype none = MPI_DATATYPE_NULL;
+  for (const char* const rule : {"auto", "mpi"}) {
+    const Setting collective("LANEWAY_COLLECTIVE", rule);
+    const Comm copy = duplicate_of(MPI_COMM_WORLD);
+    MPI_Comm const comm = copy.get();
+    const int mine = 10 * rank() + 1;
+    int part = -1;
+    const auto nothing = [] {};
+    const auto forget = [&] {
+      std::ranges::fill(all, -1);
+      all[static_cast<std::size_t>(rank())] = mine;
+    };
+    const auto gathered = [&] {
+      EXPECT_TRUE(!is_root || all == expected);
+      forget();
+    };
+    forget();
+    EACH_FORM(Gather, Igather, gathered, &mine, 1, MPI_INT, is_root ? all.data() : odd, is_root ? 1 : bad,
+              is_root ? MPI_INT : none, root)
+    EACH_FORM(Gatherv, Igatherv, gathered, &mine, 1, MPI_INT, is_root ? all.data() : odd,
+              is_root ? counts.data() : nullptr, is_root ? places.data() : nullptr, is_root ? MPI_INT : none, root)
+    EACH_FORM(Gather, Igather, gathered, is_root ? MPI_IN_PLACE : &mine, is_root ? bad : 1, is_root ? none : MPI_INT,
+              is_root ? all.data() : odd, is_root ? 1 : bad, is_root ? MPI_INT : none, root)
+    const auto scattered = [&] { EXPECT_EQ(std::exchange(part, -1), mine); };
+    const void* const sent = is_root ? expected.data() : odd;
+    EACH_FORM(Scatter, Iscatter, scattered, sent, is_root ? 1 : bad, is_root ? MPI_INT : none, &part, 1, MPI_INT, root)
+    EACH_FORM(Scatterv, Iscatterv, scattered, sent, is_root ? counts.data() : nullptr,
+              is_root ? places.data() : nullptr, is_root ? MPI_INT : none, &part, 1, MPI_INT, root)
+    EACH_FORM(Scatter, Iscatter, nothing, sent, is_root ? 1 : bad, is_root ? MPI_INT : none,
+              is_root ? MPI_IN_PLACE : &part, is_root ? bad : 1, is_root ? none : MPI_INT, root)
+    const auto reduced = [&] {
+      EXPECT_TRUE(!is_root || part == 5 * size() * (size() - 1) + size());
+      part = -1;
+    };
+    EACH_FORM(Reduce, Ireduce, reduced, &mine, is_root ? &part : odd, 1, MPI_INT, MPI_SUM, root)
+    const auto everywhere = [&] {
+      EXPECT_EQ(all, expected);
+      forget();
+    };
+    EACH_FORM(Allgather, Iallgather, everywhere, MPI_IN_PLACE, bad, none, all.data(), 1, MPI_INT)
+    EACH_FORM(Allgatherv, Iallgatherv, everywhere, MPI_IN_PLACE, bad, none, all.data(), counts.data(), places.data(),
+              MPI_INT)
+    // Every rank sends its number to all.
+    const auto exchanged = [&] {
+      EXPECT_EQ(all, expected);
+      std::ranges::fill(all, mine);
+    };
+    std::ranges::fill(all, mine);
+    EACH_FORM(Alltoall, Ialltoall, exchanged, MPI_IN_PLACE, bad, none, all.data(), 1, MPI_INT)
+    EACH_FORM(Alltoallv, Ialltoallv, exchanged, MPI_IN_PLACE, nullptr, nullptr, none, all.data(), counts.data(),
+              places.data(), MPI_INT)
+    EACH_FORM(Alltoallw, Ialltoallw, exchanged, MPI_IN_PLACE, nullptr, nullptr, nullptr, all.data(), counts.data(),
+              bytes.data(), types.data())
+    // MPICH's own takes two null pointers for one buffer.
+    EACH_FORM(Alltoallv, Ialltoallv, nothing, nullptr, zeros.data(), zeros.data(), MPI_INT, odd, zeros.data(),
+              zeros.data(), MPI_INT)
+    EACH_FORM(Bcast, Ibcast, nothing, nullptr, 0, MPI_INT, root)
+    EACH_FORM(Allgather, Iallgather, nothing, odd, 0, MPI_INT, nullptr, 0, MPI_INT)
+  }
+}
+#undef EACH_FORM
 
 /// Few enough for many ranks.
 TEST_F(DenseTest, SomeRandomCalls) {

@@ -57,8 +57,10 @@ struct Place {
     return !has_root(call.kind) || call.root == (is_inter ? MPI_ROOT : rank);
   }
   /// An intercommunicator's buffers are given to MPI as they are. Throws Error(unsupported) where one that this rank
-  /// uses is on a device that MPI does not know.
-  void check_buffers_between(const CollectiveCall& call) const {
+  /// uses is on a device that MPI does not know, and Error(communicator) where MPI has no such operation.
+  void check_between(const CollectiveCall& call) const {
+    require(call.kind != DenseKind::scan && call.kind != DenseKind::exscan, ErrorKind::communicator,
+            "comm: an intercommunicator, on which there are no scans");
     const bool is_rooted = has_root(call.kind);
     if (call.kind == DenseKind::barrier || (is_rooted && call.root == MPI_PROC_NULL)) return;
     const bool from_root = call.kind == DenseKind::scatter || call.kind == DenseKind::scatterv;
@@ -70,7 +72,7 @@ struct Place {
   /// `has_to_help`: on all ranks or none. What others wait for may be passed on in calls of this library alone, and
   /// this is one: a rank may wait for another operation before it comes here.
   [[nodiscard]] int run_mpi(const CollectiveCall& call, bool has_to_help) const {
-    if (is_inter) check_buffers_between(call);
+    if (is_inter) check_between(call);
     const std::unique_ptr<HostImages> images = images_of(call, MemoryKind::host);
     const auto run = [&](const CollectiveCall& here) {
       const auto borrows = has_to_help ? MpiCall::Borrows::types : MpiCall::Borrows::all;
@@ -347,7 +349,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   const Place place(comm);
   if (place.is_inter) {
     require(call.fault == nullptr, ErrorKind::argument, call.fault);
-    place.check_buffers_between(call);
+    place.check_between(call);
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
   check_alone(place, call);
@@ -487,7 +489,7 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   const Place place(comm);
   if (place.is_inter) {
     require(call.fault == nullptr, ErrorKind::argument, call.fault);
-    place.check_buffers_between(call);
+    place.check_between(call);
     return make_mpi(place, nullptr, comm, call, mpi_reasons(between_groups));
   }
   Communicator& communicator = Communicator::of(comm);
