@@ -10,6 +10,18 @@
 
 namespace laneway {
 
+namespace {
+
+/// Whether the job ends, with nobody to ask for the text.
+bool is_fatal(MPI_Errhandler handler) {
+#if MPI_VERSION >= 4
+  if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+  return handler == MPI_ERRORS_ARE_FATAL;
+}
+
+}  // namespace
+
 void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
   MPI_Comm target = created() ? comm_ : MPI_COMM_SELF;
   // Other threads must not meet the handler in calls that expect errors to be returned.
@@ -34,7 +46,7 @@ void PrivateComm::call_error_handler(MPI_Errhandler handler, int code) const {
 void call_error_handler(MPI_Comm comm, int code) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (MPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
-    if (handler == MPI_ERRORS_ARE_FATAL) {
+    if (is_fatal(handler)) {
       std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
       int length = 0;
       if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS) log_line(text.data());

@@ -1,4 +1,5 @@
-// A bad argument where errors are fatal, the default: the job ends with the text of the error.
+// A bad argument where errors are fatal, the default, or with `abort` under MPI_ERRORS_ABORT: the job ends with the
+// text of the error.
 #include <cstdio>
 
 #include "laneway/laneway.h"
@@ -10,6 +11,15 @@ int main(int argc, char** argv) {
   MPI_Comm graph = MPI_COMM_NULL;
   LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &graph);
+  if (argc > 1) {
+#if MPI_VERSION >= 4
+    MPI_Comm_set_errhandler(graph, MPI_ERRORS_ABORT);
+#else
+    std::puts("SKIP: this MPI library has no MPI_ERRORS_ABORT");
+    MPI_Finalize();
+    return 0;
+#endif
+  }
   LNW_Request request = LNW_REQUEST_NULL;
   int value = 0;
   LNW_Neighbor_allgather_init(&value, -7, MPI_INT, &value, 1, MPI_INT, graph, MPI_INFO_NULL, &request);
