@@ -144,6 +144,32 @@ void test_get_status(AllToAll& exchange) {
   CHECK(MPI_Get_elements(&status, MPI_BYTE, &elements) == MPI_SUCCESS);
 }
 
+/// Nothing is called but one of these until the exchange is complete; the request stays.
+void test_get_status_of_several(AllToAll& exchange) {
+#ifdef LANEWAY_HAS_STATUS_OF_SEVERAL
+  for (int form = 0; form < 3; ++form) {
+    exchange.fill(21 + form);
+    MPI_Request list[2] = {MPI_REQUEST_NULL, exchange.start()};
+    const MPI_Request before = list[1];
+    int flag = 0, index = -1, count = 0;
+    while (!flag) {
+      if (form == 0) CHECK(MPI_Request_get_status_all(2, list, &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+      if (form == 1) CHECK(MPI_Request_get_status_any(2, list, &index, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+      if (form == 2) {
+        CHECK(MPI_Request_get_status_some(2, list, &count, &index, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        flag = count == 1;
+      }
+    }
+    CHECK(form == 0 || index == 1);
+    CHECK(list[1] == before);
+    exchange.check();
+    CHECK(MPI_Wait(&list[1], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  }
+#else
+  (void)exchange;
+#endif
+}
+
 /// What MPI forbids, and MPI libraries forgive, or not.
 void test_misuse(AllToAll& exchange) {
   if (!taken) return;
@@ -513,6 +539,7 @@ int main(int argc, char** argv) {
   test_attributes();
   test_errors(exchange);
   test_get_status(exchange);
+  test_get_status_of_several(exchange);
   test_misuse(exchange);
   test_buffers(exchange);
   test_free_with_pending(exchange);

@@ -128,6 +128,28 @@ INTERPOSE(MPI_Request_get_status, (MPI_Request request, int* flag, MPI_Status* s
   return laneway_pass_MPI_Request_get_status(request, flag, status);
 }
 
+#ifdef LANEWAY_HAS_STATUS_OF_SEVERAL
+INTERPOSE(MPI_Request_get_status_all, (int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]),
+          (count, requests, flag, statuses)) {
+  advance();
+  return laneway_pass_MPI_Request_get_status_all(count, requests, flag, statuses);
+}
+
+INTERPOSE(MPI_Request_get_status_any,
+          (int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+          (count, requests, index, flag, status)) {
+  advance();
+  return laneway_pass_MPI_Request_get_status_any(count, requests, index, flag, status);
+}
+
+INTERPOSE(MPI_Request_get_status_some,
+          (int count, const MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]),
+          (count, requests, outcount, indices, statuses)) {
+  advance();
+  return laneway_pass_MPI_Request_get_status_some(count, requests, outcount, indices, statuses);
+}
+#endif
+
 // Programs wait for a word in shared memory by calling this again and again. No engine runs in it.
 INTERPOSE(MPI_Win_sync, (MPI_Win window), (window)) {
   advance();
