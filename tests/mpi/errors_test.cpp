@@ -931,6 +931,25 @@ TEST_F(ErrorsTest, HintsOfTheCommunicatorAndTheEnvironment) {
   EXPECT_MPI(LNW_Request_free(&arguments.made));
 }
 
+/// MPI 4.0 gives a duplicate none, earlier ones those of its original.
+TEST_F(ErrorsTest, HintsOfADuplicateAreThoseInItsInfo) {
+  const Info created(Hints{{"lnw_strategy", "three_step"}, {"lnw_machine", "node:* rank:1"}});
+  const Comm graph = make_graph(MPI_COMM_WORLD, ring_shape(rank(), size()), created.get());
+  const Comm copy = duplicate_of(graph.get());
+  MPI_Info info = MPI_INFO_NULL;
+  std::array<char, 64> value{};
+  int found = 0;
+  MPI_Comm_get_info(copy.get(), &info);
+  MPI_Info_get(info, "lnw_strategy", static_cast<int>(value.size()) - 1, value.data(), &found);
+  MPI_Info_free(&info);
+  SmallArguments arguments;
+  EXPECT_MPI(init(Kind::alltoallv, arguments, copy.get()));
+  const char* strategy = "";
+  EXPECT_MPI(LNW_Request_get_strategy(arguments.made, &strategy));
+  EXPECT_STREQ(strategy, found != 0 ? "three_step" : "direct");
+  EXPECT_MPI(LNW_Request_free(&arguments.made));
+}
+
 TEST_F(ErrorsTest, SizesThatDiffer) {
   if (size() < 2) GTEST_SKIP() << "SKIP: needs 2 ranks, there are " << size();
   const std::vector<Hints> all_hints = {{},

@@ -179,6 +179,34 @@ TEST_F(ExchangeTest, Cartesian) {
   }
 }
 
+TEST_F(ExchangeTest, GridsOfNoDimensionsAndPartsOfGrids) {
+  MPI_Comm made = MPI_COMM_NULL;
+  EXPECT_MPI(MPI_Cart_create(MPI_COMM_SELF, 0, nullptr, nullptr, 0, &made));
+  const Comm point(made);
+  const Neighborhood none = neighborhood_of(made);
+  EXPECT_TRUE(none.sources.empty() && none.destinations.empty());
+  EXPECT_MPI(LNW_Neighbor_alltoall(nullptr, 1, MPI_INT, nullptr, 1, MPI_INT, made));
+  for (const Choice& choice : choices("node:* rank:1")) {
+    const Info info(choice.hints(made));
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Neighbor_alltoallv_init(nullptr, nullptr, nullptr, MPI_INT, nullptr, nullptr, nullptr, MPI_INT, made,
+                                           info.get(), &request));
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+  std::array<int, 2> sizes{};
+  const std::array<int, 2> periods{1, 0};
+  EXPECT_MPI(MPI_Dims_create(size(), 2, sizes.data()));
+  EXPECT_MPI(MPI_Cart_create(MPI_COMM_WORLD, 2, sizes.data(), periods.data(), 0, &made));
+  const Comm grid(made);
+  for (const std::array<int, 2>& kept : {std::array{1, 0}, std::array{0, 1}}) {
+    EXPECT_MPI(MPI_Cart_sub(grid.get(), kept.data(), &made));
+    const Comm line(made);
+    all_operations(line.get(), mix({92, static_cast<std::uint64_t>(kept[0])}), {""});
+  }
+}
+
 TEST_F(ExchangeTest, OtherCommunicators) {
   {
     // Reversed ranks: regions are made of world ranks.

@@ -599,6 +599,11 @@ TEST_F(PartitionedTest, BadArgumentsAreErrors) {
   expect(init(1, 1, MPI_DATATYPE_NULL, 0, 0), MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL");
   expect(init(1, 1, MPI_INT, size(), 0), MPI_ERR_RANK, "dest is " + std::to_string(size()));
   expect(init(1, 1, MPI_INT, 0, -5), MPI_ERR_ARG, "tag is -5");
+  const auto receive = [&](int source, int tag) {
+    return LNW_Precv_init(&data, 1, 1, MPI_INT, source, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  };
+  expect(receive(MPI_ANY_SOURCE, 0), MPI_ERR_RANK, "source is " + std::to_string(MPI_ANY_SOURCE));
+  expect(receive(0, MPI_ANY_TAG), MPI_ERR_ARG, "tag is " + std::to_string(MPI_ANY_TAG));
   EXPECT_EQ(request, LNW_REQUEST_NULL);
   expect(LNW_Pready(0, LNW_REQUEST_NULL), MPI_ERR_REQUEST, "request is LNW_REQUEST_NULL");
 

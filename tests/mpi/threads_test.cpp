@@ -1,4 +1,5 @@
 // MPI_THREAD_MULTIPLE: threads with communicators and requests of their own.
+#include <array>
 #include <memory>
 #include <thread>
 
@@ -87,6 +88,41 @@ TEST_F(ThreadsTest, EachWithItsOwnCommunicatorAndRequests) {
   std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) running.emplace_back(work, t);
   for (std::thread& thread : running) thread.join();
+}
+
+/// Made by one thread, and each used by another.
+TEST_F(ThreadsTest, RequestsOfOneCommunicator) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "SKIP: this MPI library does not provide MPI_THREAD_MULTIPLE";
+  constexpr std::size_t threads = 3;
+  const Shape shape = ring_shape(rank(), size());
+  const Comm graph = make_graph(MPI_COMM_WORLD, shape);
+  const std::vector<Choice> all = choices("node:* rank:2");
+  for (std::size_t first = 0; first < all.size(); first += is_mpich() && size() > 1 ? 2 * threads : threads) {
+    std::array<int, threads> send{}, wrong{};
+    std::array<std::array<int, 2>, threads> receive{};
+    std::array<LNW_Request, threads> requests{};
+    for (std::size_t t = 0; t < threads; ++t) {
+      const Info info(all[(first + t) % all.size()].hints());
+      EXPECT_MPI(LNW_Neighbor_allgather_init(&send[t], 1, MPI_INT, receive[t].data(), 1, MPI_INT, graph.get(),
+                                             info.get(), &requests[t]));
+    }
+    std::vector<std::thread> running;
+    for (std::size_t t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        for (int turn = 0; turn < 10; ++turn) {
+          const auto value = [&](int from) { return 1000 * turn + 10 * from + static_cast<int>(t); };
+          send[t] = value(rank());
+          wrong[t] +=
+              LNW_Start(&requests[t]) != MPI_SUCCESS || LNW_Wait(&requests[t], MPI_STATUS_IGNORE) != MPI_SUCCESS;
+          for (std::size_t i = 0; i < 2; ++i) wrong[t] += receive[t][i] != value(shape.sources[i]);
+        }
+      });
+    for (std::thread& thread : running) thread.join();
+    EXPECT_EQ(wrong, (std::array<int, threads>{})) << all[first].text();
+    for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  }
 }
 
 }  // namespace
