@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes from api/operations.toml everything that has a part for each operation; see there.
+"""Writes from api/operations.toml everything that has a part for each operation, and from api/conformance.toml its page; see there.
 
 ``generate.py`` rewrites what differs; ``--check`` names it and fails; ``--names`` prints the functions of the C API.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import conformance
 import dense
 import support
 
@@ -622,6 +623,9 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         files[top / name] = _region(top / name, "\n" + text + "\n", "dense", files[top / name])
     supported = support.page(support.read(top / "api" / "support.toml"), operations, dense_operations)
     files[top / "docs" / "reference" / "support.md"] = _region(top / "docs" / "reference" / "support.md", supported + "\n", "support")
+    requirements = conformance.page(*conformance.read_table(top / "api" / "conformance.toml"))
+    name = "docs/reference/conformance.md"
+    files[top / name] = _region(top / name, "\n" + requirements + "\n", "conformance")
     return files
 
 
