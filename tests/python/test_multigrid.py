@@ -9,6 +9,7 @@ from laneway_tools.measure import validate
 from laneway_tools.measure.results import Record
 from laneway_tools.papers import multigrid, points, reproduce
 from laneway_tools.papers.multigrid import LevelOf, Problem
+from laneway_tools.places.paths import root
 
 
 def test_weak_grids_have_the_same_points_a_rank() -> None:
@@ -122,3 +123,17 @@ def test_every_strategy_is_compared_on_all_levels(tmp_path: Path, monkeypatch: p
     assert rows[0] == "scaling,ranks,level,strategy,simulated_s"
     assert "strong,256,1,split,4e-06" in rows
     assert len(rows) == 1 + 2 * 2 * len(seconds)
+
+
+def test_figures_12_and_13_take_the_cheaper_of_each_level() -> None:
+    found = {(own.scaling, own.ranks): own for own in multigrid._sums(root() / "bench/results/programs/hypre.csv")}
+    for scaling, plain, cheaper in (("strong", (1.42, 1.45, 1.60), (1.64, 1.68, 1.68)), ("weak", (1.64, 1.70, 2.33), (2.01, 2.08, 2.33))):
+        own = found[scaling, 2048]
+        standard = own.total("direct", "simulated_s")
+        for strategy, as_sum, by_rule in zip(multigrid.STRATEGIES[1:], plain, cheaper, strict=True):
+            assert standard / own.total(strategy, "simulated_s") == pytest.approx(as_sum, abs=0.005)
+            assert standard / own.of_cheaper(strategy, "simulated_s") == pytest.approx(by_rule, abs=0.005)
+    output = io.StringIO()
+    multigrid.print_rule(Console(file=output, width=300), root() / "bench/results/programs/hypre.csv")
+    row = next(line for line in output.getvalue().splitlines() if "weak" in line and "2048" in line)
+    assert re.findall(r"[\d.]+", row) == ["2048", "1.64", "2.01", "1.70", "2.08", "2.33", "2.33", "1.96", "2.17"]
