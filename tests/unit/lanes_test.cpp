@@ -109,10 +109,10 @@ TEST(ThreeStep, BalancesLinksOverTheRegion) {
   EXPECT_EQ(out[2].sender, 1);
 }
 
-/// Example 2.1 of Gerald Collom, Ruipeng Li, Amanda Bienz: four ranks of region 0, each with two values (8 bytes each),
-/// and four of region 1; 15 messages if each edge is sent by itself. The text spells out two ranks: 0 sends the circle
-/// to 5 and 6 and the square to 4, 5 and 7; 2 sends both to 4, the square to 5 and 6, the circle to 7. What 1 and 3 send
-/// is in its picture alone.
+/// Example 2.1 of Gerald Collom, Ruipeng Li, Amanda Bienz: four ranks of region 0, each with two values (8 bytes
+/// each), and four of region 1; 15 messages if each edge is sent by itself. The text spells out two ranks: 0 sends the
+/// circle to 5 and 6 and the square to 4, 5 and 7; 2 sends both to 4, the square to 5 and 6, the circle to 7. What 1
+/// and 3 send is in its picture alone.
 TEST(ThreeStep, FifteenMessagesBecomeOne) {
   constexpr int circle = 1;
   constexpr int square = 2;
