@@ -112,6 +112,31 @@ def test_regions_follow_the_description(small: Path) -> None:
     assert gpus.description(16, 8) == f"file:{gpus.path}"
 
 
+def test_spock_has_the_published_numbers() -> None:
+    """Shafie Khorassani et al., sections 3.3.1 and 3.3.2: MVAPICH2-GDR."""
+    spock = machines.read("spock")
+
+    def seconds(name: str, size: int) -> float:
+        protocol = next(p for p in spock.link(name) if size <= p.up_to)
+        return protocol.alpha + protocol.beta * size
+
+    assert seconds("socket", 4) == pytest.approx(2.01e-6, rel=0.01)
+    assert (seconds("network", 4), seconds("network", 2**20)) == (pytest.approx(3.73e-6, rel=0.01), pytest.approx(115.26e-6, rel=0.001))
+    assert 1 / spock.link("network")[-1].beta == pytest.approx(11e9, rel=0.01)
+    assert 1 / spock.link("socket")[-1].beta == pytest.approx(26e9, rel=0.01)
+    assert 1 / spock.injection_beta == pytest.approx(12.5e9)
+    assert list(Platform(spock, 16, 4).device_rates().values()) == pytest.approx([26e9] * 12, rel=0.01)
+    # Protocols between nodes switch where their lines cross.
+    last, first = spock.link("network")[:2]
+    assert last.alpha + last.beta * last.up_to == pytest.approx(first.alpha + first.beta * last.up_to, rel=1e-3)
+
+
+def test_nodes_of_apus_are_joined_by_all_their_links() -> None:
+    apus = machines.read("elcapitan-like")
+    assert apus.description(16, 4) == f"file:{apus.path}"
+    assert list(Platform(apus, 2, 4).device_rates().values()) == pytest.approx([128e9] * 12, rel=0.01)
+
+
 def test_programs_are_told_what_shared_memory_costs() -> None:
     def costs(place: str) -> dict[str, float]:
         simulated = parse_place(place)
@@ -156,7 +181,10 @@ def test_costs_of_a_small_platform(small: Path) -> None:
     assert machine.copy_beta(99) == 2e-10
 
 
-@pytest.mark.parametrize(("machine", "nodes", "ranks"), [("lassen", 5, 16), ("frontier-like", 300, 8), ("mi250-ib", 2, 5)])
+@pytest.mark.parametrize(
+    ("machine", "nodes", "ranks"),
+    [("lassen", 5, 16), ("frontier-like", 300, 8), ("mi250-ib", 2, 5), ("spock", 16, 4), ("elcapitan-like", 2, 4)],
+)
 def test_every_route_is_there_once_and_every_link_exists(machine: str, nodes: int, ranks: int) -> None:
     zone = _root_zone(Platform(machines.read(machine), nodes, ranks))
     links = _links(zone)

@@ -217,8 +217,8 @@ TEST(Parameters, NameAndProvenanceAreRequired) {
 
 TEST(Parameters, ShippedFilesAreComplete) {
   const std::vector<std::string_view> names = Parameters::shipped();
-  for (const char* name : {"dane-like", "default-ethernet", "default-hpc", "default-node", "deltaai-like",
-                           "frontier-like", "lassen", "mi250-ib"})
+  for (const char* name : {"dane-like", "default-ethernet", "default-hpc", "default-node", "delta-like", "deltaai-like",
+                           "elcapitan-like", "frontier-cxi-like", "frontier-like", "lassen", "mi250-ib", "spock"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
@@ -243,9 +243,9 @@ TEST(Parameters, ShippedFilesAreComplete) {
     if (name == "lassen") {
       EXPECT_EQ(Machine::parse("file:" + path, 80).region_id(0, 79), 40);
     }
-    if (name == "mi250-ib" || name == "frontier-like") {
-      EXPECT_TRUE(Machine::parse("file:" + path, 8).devices());
-    }
+    for (const std::string_view with_devices :
+         {"mi250-ib", "frontier-like", "frontier-cxi-like", "spock", "elcapitan-like"})
+      if (name == with_devices) EXPECT_TRUE(Machine::parse("file:" + path, 8).devices());
   }
 }
 
