@@ -20,7 +20,19 @@ from rich.table import Table
 from laneway_tools.draw.lines import Value, draw_lines
 from laneway_tools.measure import results, validate
 from laneway_tools.measure.results import Record, number, rounded
-from laneway_tools.papers import channels, clusters, collectives, discovery, flows, heterogeneous, measured, multigrid, points, scale
+from laneway_tools.papers import (
+    channels,
+    clusters,
+    collectives,
+    discovery,
+    flows,
+    heterogeneous,
+    measured,
+    multigrid,
+    points,
+    scale,
+    sources,
+)
 from laneway_tools.papers.points import Point
 from laneway_tools.places import machines, talk
 from laneway_tools.places.errors import UserError
@@ -457,7 +469,8 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "collectives": clusters.collectives,
     "reductions": clusters.reductions,
 }
-FIGURES = tuple(_FIGURES)
+_SOURCES = "sources"
+FIGURES = (*_FIGURES, _SOURCES)
 #: From a table of the figure to pictures in a folder.
 _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "rocm": _draw_rocm,
@@ -484,15 +497,18 @@ _PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
 def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = None, kept: bool = False) -> None:
     """Reproduce one of FIGURES; tables and pictures go to the folder ``output``. Of a table of the figure, only pictures.
     ``kept``: the table becomes that of the repository, whose page and pictures follow."""
-    if figure not in _FIGURES:
+    if figure not in FIGURES:
         raise UserError(f"reproduce {figure}: expected one of {', '.join(FIGURES)}")
     if table is not None and figure not in _DRAWN:
         raise UserError(f"reproduce {figure} --from: it has no pictures; expected one of {', '.join(_DRAWN)}")
-    if kept and figure not in _PAGES:
+    if kept and figure not in (*_PAGES, _SOURCES):
         raise UserError(f"reproduce {figure} --keep: no page has its tables; expected one of {', '.join(_PAGES)}")
     if kept and quick:
         raise UserError(f"reproduce {figure} --keep: not with --quick, which leaves out most of the table")
     output.mkdir(parents=True, exist_ok=True)
+    if figure == _SOURCES:
+        sources.run(output, talk.console(), kept=kept)
+        return
     if table is None:
         _FIGURES[figure](output, talk.console(), quick=quick)
         table = output / f"{figure}.csv"
