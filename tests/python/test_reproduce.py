@@ -3,12 +3,13 @@ from pathlib import Path
 import pytest
 
 from laneway_tools.measure.results import Record
-from laneway_tools.papers import flows, points, reproduce
+from laneway_tools.papers import flows, measured, points, reproduce, rocm
 from laneway_tools.papers.points import Point
-from laneway_tools.papers.reproduce import Case, Pair, order, pairs_of
+from laneway_tools.papers.reproduce import Pair, order, pairs_of
+from laneway_tools.papers.rocm import Case
 from laneway_tools.places import machines
 from laneway_tools.places.errors import UserError
-from laneway_tools.places.paths import find_local_tool
+from laneway_tools.places.paths import find_local_tool, root
 from laneway_tools.places.places import Simulated
 from laneway_tools.places.simulation import Platform
 
@@ -76,12 +77,12 @@ def test_edges_are_those_that_explain_plans() -> None:
         find_local_tool("laneway-bench")
     except UserError as error:
         pytest.skip(str(error))
-    ring = reproduce._edges("moore:d=1,r=1,dims=4", 4)
+    ring = rocm._edges("moore:d=1,r=1,dims=4", 4)
     assert sorted(ring) == [(0, 1), (0, 3), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 2)]
 
 
 def test_one_node_is_bound_by_any_ways_between_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduce, "_edges", lambda pattern, ranks: ((0, 2),))
+    monkeypatch.setattr(rocm, "_edges", lambda pattern, ranks: ((0, 2),))
     record: Record = {"candidate": "mpi", "median_s": 1.0, "bytes": 10**9, "limit_s": None, "pattern": "p"}
     case = Case("7", "A", 1, "p", [record])
     rates = Platform(machines.read("mi250-ib"), 1, 8).device_rates()
@@ -139,3 +140,24 @@ def test_what_is_missing_of_a_folder_is_made_once(tmp_path: Path, monkeypatch: p
     points.made_once("halos", ["16", "32"], make)
     assert made == [["8", "16"], ["32"], ["32"]]
     assert sorted(path.name for path in (tmp_path / "halos").iterdir()) == ["16", "32", "8"]
+
+
+def test_the_page_of_rocm_compares_equal_densities() -> None:
+    table = measured.committed("rocm.csv")
+    parts = rocm.parts(table)
+    page = (root() / "docs/results/rocm.md").read_text(encoding="utf-8")
+    assert measured.with_tables(page, table.name, parts) == page, "./dev reproduce rocm --keep writes it"
+    assert [part.title for part in parts] == ["Figure 7, cluster A", "Figure 8, cluster B", "Other figures"]
+    rows = {row[0]: row[1:] for part in parts for row in part.rows}
+    assert [row[1:5] for row in parts[0].rows if row[0] == "8 GCDs, δ = 0.4"] == [("2.16", "1.00", "1.86", "1.86, `multi_path`, 4 MiB")]
+    assert rows["9: B, 64 GCDs, d=3,r=1,dims=4x4x4"][2] == "-"  # auto was not simulated there
+    assert rows["11: A, 32 GCDs, crack-like"][0] == "up to 2.29"
+
+
+def test_figure_2_is_a_graph_of_one_source_and_two_destinations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        find_local_tool("laneway-bench")
+    except UserError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(points, "folder", lambda: tmp_path)
+    assert sorted(rocm._edges(f"matrix:{rocm._scattered()}", 8)) == [(6, 4), (6, 5)]

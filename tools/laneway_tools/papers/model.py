@@ -105,8 +105,8 @@ class Verdict:
 
 
 def size_text(count: int) -> str:
-    """`1 B`, `64 KiB`."""
-    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+    """`1 B`, `64 KiB`, `1 GiB`."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:g} {unit}"
     return f"{count} B"
