@@ -139,13 +139,14 @@ double ClosedForms::split_messages(const Crossings& crossings, const Volumes& vo
 
 double ClosedForms::on_node(MemoryPath path, double bytes) const {
   const int gps = node_.gpus_per_socket;
-  return (gps - 1) * postal(link(path, LinkClass::socket), bytes) + gps * postal(link(path, LinkClass::node), bytes);
+  return (gps - 1) * postal(link(path, LinkClass::socket), bytes) +
+         node_.other_sockets() * gps * postal(link(path, LinkClass::node), bytes);
 }
 
 double ClosedForms::on_node_split(double bytes, int processes_per_gpu) const {
   const double each = static_cast<double>(node_.processes_per_socket) / processes_per_gpu;
   return (each - 1) * postal(link(MemoryPath::staged, LinkClass::socket), bytes) +
-         each * postal(link(MemoryPath::staged, LinkClass::node), bytes);
+         node_.other_sockets() * each * postal(link(MemoryPath::staged, LinkClass::node), bytes);
 }
 
 double ClosedForms::off_node(MemoryPath path, const Volumes& volumes, double bytes) const {

@@ -27,13 +27,15 @@ struct ClosedForm {
 /// All rows of Table 6.
 [[nodiscard]] std::span<const ClosedForm> closed_forms();
 
-/// What a node of two sockets holds.
+/// What a node holds. The paper's have two sockets; its terms for the other socket count once for each other one.
 struct NodeShape {
   int gpus_per_socket = 2;        ///< gps
   int processes_per_socket = 20;  ///< pps
+  int sockets = 2;
 
-  [[nodiscard]] int gpus() const { return 2 * gpus_per_socket; }
-  [[nodiscard]] int processes() const { return 2 * processes_per_socket; }  ///< ppn
+  [[nodiscard]] int gpus() const { return sockets * gpus_per_socket; }
+  [[nodiscard]] int processes() const { return sockets * processes_per_socket; }  ///< ppn
+  [[nodiscard]] int other_sockets() const { return sockets - 1; }
 };
 
 /// Section 4.6: a node sends `messages` messages of `bytes` each, dealt evenly to its GPUs and to `nodes` other nodes.

@@ -39,5 +39,7 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert code == 0, output
     assert "256 messages" in output and "statements disagree" in output
     assert "<svg" in picture.read_text(encoding="utf-8")
+    code, output = command.run("model", "--paper", "lassen", "--machine", "elcapitan-like", "--output", str(picture))
+    assert code == 0 and "elcapitan-like" in output and "statements" not in output, output
     code, output = command.run("model", "--paper", "nowhere", "--output", str(picture))
     assert code != 0 and "nowhere" in output

@@ -143,6 +143,25 @@ TEST_F(ClosedFormsTest, SplitSendsAMessageForEachNodeWhileTheyAreSmall) {
   EXPECT_EQ(model_.volumes(Rule::split_md, model_.crossings({16, 16, 20000})).messages, 1);
 }
 
+TEST_F(ClosedFormsTest, TermsOfTheOtherSocketCountOnceForEach) {
+  const double socket = on_socket_alpha + on_socket_beta * 1e6;
+  const double node = on_node_alpha + on_node_beta * 1e6;
+  const ClosedForms one{lassen_, {8, 64, 1}};
+  EXPECT_DOUBLE_EQ(one.on_node(MemoryPath::staged, 1e6), 7 * socket);
+  EXPECT_DOUBLE_EQ(one.on_node_split(1e6, 1), 63 * socket);
+  const ClosedForms four{lassen_, {1, 24, 4}};
+  EXPECT_DOUBLE_EQ(four.on_node(MemoryPath::staged, 1e6), 3 * node);
+  EXPECT_DOUBLE_EQ(four.on_node_split(1e6, 1), 23 * socket + 72 * node);
+  EXPECT_EQ(four.volumes(Rule::split_md, four.crossings({97, 97, 8})).messages, 2);  // of 96 processes
+}
+
+TEST(ClosedForms, MachinesOfOtherPapersHaveWhatIsNeeded) {
+  for (const char* name : {"lassen", "frontier-cxi-like", "delta-like", "elcapitan-like"}) {
+    const Parameters machine = Parameters::read(name);
+    EXPECT_NO_THROW(ClosedForms{machine}) << name;
+  }
+}
+
 TEST(ClosedForms, MissingParametersAreNamed) {
   const Parameters machine = Parameters::read("mi250-ib");
   try {

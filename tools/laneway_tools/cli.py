@@ -288,12 +288,15 @@ def list_machines() -> None:
 def model(
     paper: Annotated[str, typer.Option("--paper", help="whose figure: lassen is Figure 4.3 of Lockhart et al.")],
     duplicates: Annotated[float, typer.Option("--duplicates", help="share of the bytes that aggregating strategies need not send")] = 0.0,
-    output: Annotated[Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg, here")] = None,
+    machine: Annotated[str, typer.Option("--machine", help="on nodes as of another machine: 'laneway-bench model --help' lists them")] = "",
+    output: Annotated[
+        Optional[Path], typer.Option("--output", help="the picture; default: model-PAPER.svg or model-MACHINE.svg, here")
+    ] = None,
 ) -> None:
     """Draw a paper's closed-form models, and compare their winners with those that the paper states."""
     from laneway_tools.papers import closed_forms
 
-    closed_forms.run(paper, duplicates, output or Path(f"model-{paper}.svg"))
+    closed_forms.run(paper, duplicates, output or Path(f"model-{machine or paper}.svg"), machine)
 
 
 @app.command(rich_help_panel=MEASURE)

@@ -24,6 +24,7 @@ namespace {
 
 struct ModelOptions {
   std::string paper;
+  std::string machine;
   double duplicates = 0;
   bool json = false;
   std::vector<std::string> patterns;  ///< of GPUs; none: the scenarios of the figure
@@ -31,6 +32,26 @@ struct ModelOptions {
   std::int64_t bytes = sizeof(double);
   Rank gpus = 0;
 };
+
+/// Machines whose files have what the equations need, and their nodes.
+struct Shaped {
+  std::string_view machine;
+  NodeShape node;
+};
+constexpr Shaped shaped[] = {{"lassen", {2, 20, 2}},
+                             {"frontier-cxi-like", {8, 64, 1}},
+                             {"delta-like", {2, 64, 2}},
+                             {"elcapitan-like", {1, 24, 4}}};
+
+std::vector<std::string> machines() {
+  std::vector<std::string> names;
+  for (const Shaped& one : shaped) names.emplace_back(one.machine);
+  return names;
+}
+
+NodeShape shape_of(std::string_view machine) {
+  return std::ranges::find(shaped, machine, &Shaped::machine)->node;
+}
 
 /// The scenarios of Figure 4.3.
 constexpr int figure_nodes[] = {4, 16};
@@ -136,8 +157,8 @@ Crossings crossings_of(const Workload& workload, int gpus_of_node) {
 }
 
 /// Table 6 for what the GPUs exchange.
-void print_pattern(const Workload& workload, const ClosedForms& model, bool json) {
-  const Crossings most = crossings_of(workload, NodeShape{}.gpus());
+void print_pattern(const Workload& workload, const ClosedForms& model, int gpus_of_node, bool json) {
+  const Crossings most = crossings_of(workload, gpus_of_node);
   require(most.messages > 0, ErrorKind::argument, workload.description() + ": nothing goes between nodes");
   Json times;
   Table table({"strategy", "seconds"});
@@ -159,10 +180,12 @@ void print_pattern(const Workload& workload, const ClosedForms& model, bool json
 }
 
 int run(const ModelOptions& options) {
-  const Parameters machine = Parameters::read(options.paper);
-  const ClosedForms model(machine);
+  const std::string name = options.machine.empty() ? options.paper : options.machine;
+  const Parameters machine = Parameters::read(name);
+  const ClosedForms model(machine, shape_of(name));
   for (const std::string& pattern : split_specs(options.patterns))
-    print_pattern(load_workload(pattern, parse_op(options.op), options.bytes, options.gpus, {}), model, options.json);
+    print_pattern(load_workload(pattern, parse_op(options.op), options.bytes, options.gpus, {}), model,
+                  shape_of(name).gpus(), options.json);
   if (!options.patterns.empty()) return EXIT_SUCCESS;
   (options.json ? print_json : print_text)(machine, model, options);
   return EXIT_SUCCESS;
@@ -174,12 +197,17 @@ void add_model(CLI::App& command, Action& action) {
       ->required()
       ->check(CLI::IsMember({"lassen"}));
   command
+      .add_option("--machine", options->machine,
+                  "On the nodes of another machine: " + CLI::detail::join(machines(), ", "))
+      ->check(CLI::IsMember(machines()));
+  command
       .add_option("--duplicates", options->duplicates, "Share of the bytes that aggregating strategies need not send")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command.add_flag("--json", options->json, "All times, as JSON");
-  CLI::Option* pattern = command.add_option("--pattern", options->patterns,
-                                            "What GPUs exchange, four a node, instead of the figure's scenarios");
+  CLI::Option* pattern =
+      command.add_option("--pattern", options->patterns,
+                         "What GPUs exchange, as many a node as it has, instead of the figure's scenarios");
   command.add_option("--op", options->op, "Of the pattern: allgather, allgatherv or alltoallv")
       ->needs(pattern)
       ->capture_default_str();

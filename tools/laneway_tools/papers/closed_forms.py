@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from laneway_tools.draw import style
-from laneway_tools.papers.model import Scenario, compare, modelled, print_verdicts
+from laneway_tools.papers.model import Scenario, compare, modelled, print_verdicts, print_winners
 from laneway_tools.places import talk
 
 _MARKED = 4  # every so many sizes
@@ -56,10 +56,13 @@ def draw_closed_forms(scenarios: Sequence[Scenario], path: Path) -> None:
         style.save(figure, path)
 
 
-def run(paper: str, duplicates: float, output: Path) -> None:
-    """Compute a paper's figure, draw it and print the winners."""
-    scenarios = modelled(paper, duplicates)
+def run(paper: str, duplicates: float, output: Path, machine: str = "") -> None:
+    """Compute a paper's figure, draw it and print the winners; on another ``machine`` there are no statements to compare with."""
+    scenarios = modelled(paper, duplicates, machine)
     draw_closed_forms(scenarios, output)
     console = talk.console()
-    print_verdicts(console, compare(scenarios))
+    if machine in ("", paper):
+        print_verdicts(console, compare(scenarios))
+    else:
+        print_winners(console, scenarios, machine)
     console.print(f"Figure: {output}", highlight=False)

@@ -161,9 +161,19 @@ def print_verdicts(console: Console, verdicts: Sequence[Verdict], who: str = "th
         console.print(f"  {verdict.scenario}, {_range_text(verdict.claim)}: {', '.join(others)}", highlight=False)
 
 
-def modelled(paper: str, duplicates: float) -> list[Scenario]:
+def print_winners(console: Console, scenarios: Sequence[Scenario], machine: str) -> None:
+    """A table of what the closed forms have fastest, by size: on machines of which the paper says nothing."""
+    table = Table("scenario", "fastest", title=machine)
+    for scenario in scenarios:
+        everywhere = Claim(scenario.nodes, scenario.messages, ())
+        table.add_row(str(scenario), "\n".join(map(str, _stretches(scenario.sizes, scenario.winners(), everywhere))))
+    console.print(table)
+
+
+def modelled(paper: str, duplicates: float, machine: str = "") -> list[Scenario]:
     """A paper's closed forms, as ``laneway-bench model`` computes them; its errors are UserErrors."""
     argv = [find_local_tool("laneway-bench"), "model", "--paper", paper, "--duplicates", str(duplicates), "--json"]
+    argv += ["--machine", machine] if machine else []
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(done.stderr.strip() or done.stdout.strip(), done.returncode)
