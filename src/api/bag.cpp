@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "api/barrier.hpp"
+#include "base/failure.hpp"
 #include "mpi/check.hpp"
 #include "operations/sparse/bag.hpp"
 
@@ -38,12 +39,7 @@ int guarded_in_bag(const char* call, LNW_Bag bag, Body&& body) noexcept {
 
 int LNW_Bag_create(MPI_Comm comm, MPI_Info info, LNW_Bag* bag) {
   return guarded(__func__, comm, [&] {
-    std::exception_ptr failure;
-    try {
-      require_pointer(bag, "bag");
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    const std::exception_ptr failure = failure_of([&] { require_pointer(bag, "bag"); });
     auto made = std::make_unique<MpiBag>(Communicator::of(comm), info, failure);
     *bag = reinterpret_cast<LNW_Bag>(made.release());
   });

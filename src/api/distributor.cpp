@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/operation.hpp"
+#include "base/failure.hpp"
 #include "operations/choose/way_back.hpp"
 #include "operations/halo/element_lists.hpp"
 #include "operations/halo/one_side.hpp"
@@ -65,7 +66,7 @@ int LNW_Distributor_create(MPI_Comm comm, MPI_Count exports, const int exportran
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
     RankNumbers numbers_of_ranks;
-    const std::exception_ptr failure = problem_in([&] {
+    const std::exception_ptr failure = failure_of([&] {
       require_pointer(distributor, "distributor");
       check_list(exports, "exports", exportranks, "exportranks");
       made->sent = runs_by_rank(exports, exportranks, communicator.ranks(), "exportranks");
@@ -96,7 +97,7 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
     Communicator& communicator = Communicator::of(comm);
     auto made = std::make_unique<LNW_Distributor_s>();
     RankNumbers numbers_of_ranks;
-    std::exception_ptr failure = problem_in([&] {
+    std::exception_ptr failure = failure_of([&] {
       require_pointer(distributor, "distributor");
       require(exports >= 0, ErrorKind::count, "exports is " + std::to_string(exports));
       check_list(imports, "imports", importranks, "importranks");
@@ -113,7 +114,7 @@ int LNW_Distributor_create_from_imports(MPI_Comm comm, MPI_Count exports, MPI_Co
     made->imports = imports;
     made->sent.ranks = arrivals->sources;
     made->sent.counts = arrivals->counts;
-    failure = problem_in([&] {
+    failure = failure_of([&] {
       for (const std::int64_t id : numbers_in(*arrivals)) {
         require(id >= 0 && id < exports, ErrorKind::argument, [&] {
           return "element " + std::to_string(id) + " is wanted of exports, which is " + std::to_string(exports);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/operation.hpp"
+#include "base/failure.hpp"
 #include "mpi/check.hpp"
 #include "mpi/made_type.hpp"
 
@@ -46,7 +47,7 @@ void make_halo(MPI_Comm comm, MPI_Count owned, MPI_Count ghosts, const MPI_Count
   Communicator& communicator = Communicator::of(comm);
   std::vector<NumberedRun> runs;
   std::span<const MPI_Count> numbers;
-  const std::exception_ptr failure = problem_in([&] {
+  const std::exception_ptr failure = failure_of([&] {
     require_pointer(halo, "halo");
     runs = check();
     check_numbers(ghosts, "ghosts", ghost_ids, "ghost_ids");
@@ -228,7 +229,7 @@ int LNW_Halo_create_cart(MPI_Comm comm, int ndims, const int dims[], const int e
   return guarded(__func__, comm, [&] {
     Communicator& communicator = Communicator::of(comm);
     GridHalo grid;
-    const std::exception_ptr failure = problem_in([&] {
+    const std::exception_ptr failure = failure_of([&] {
       require_pointer(halo, "halo");
       grid = grid_halo_of(ndims, dims, extents, widths, periods, corners, communicator.ranks());
     });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/barrier.hpp"
+#include "base/failure.hpp"
 #include "communicator/datatypes/datatype.hpp"
 #include "mpi/check.hpp"
 #include "operations/halo/one_side.hpp"
@@ -48,17 +49,6 @@ int guarded_of(const char* call, LNW_Arrivals arrivals, Body&& body) noexcept {
   } catch (...) {
     return raise_on(Of{arrivals}, call);
   }
-}
-
-/// What a call throws by itself, so that the other ranks learn of it.
-template <class Check>
-std::exception_ptr failure_of(Check&& check) {
-  try {
-    check();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
 }
 
 SparseCall call_of(SparseSet set, bool fixed_count, MPI_Info info, const void* output, const char* name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "base/simulated.hpp"
 #include "mpi/attribute_key.hpp"
 #include "mpi/check.hpp"
@@ -78,13 +79,10 @@ Communicator& Communicator::of(MPI_Comm comm, const PrivateComm* through) {
   // All that may fail on this rank alone comes before the ranks meet, as far as it can.
   std::shared_ptr<PrivateComm> priv;
   Communicator* made = nullptr;
-  std::exception_ptr failure;
-  try {
+  const std::exception_ptr failure = failure_of([&] {
     priv = PrivateComm::make();
     made = &attach(comm, priv, PrivateComm::nonblocking_tag);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   const auto create = [&] {
     if (priv) return priv->create(comm, failure, through);
     if (through != nullptr) std::rethrow_exception(failure);
@@ -123,12 +121,7 @@ Communicator& Communicator::of_nonblocking(MPI_Comm comm) {
 bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   if (!comm->spoilt() && comm->has_tags()) return false;
   std::shared_ptr<PrivateComm> fresh;
-  std::exception_ptr failure;
-  try {
-    fresh = PrivateComm::make();
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const std::exception_ptr failure = failure_of([&] { fresh = PrivateComm::make(); });
   if (!fresh) (void)meet_on(comm->get(), comm->rank(), failure);  // throws
   try {
     fresh->create(comm->get(), nullptr, nullptr);
@@ -173,13 +166,10 @@ void Communicator::make_own() {
   const int tag = unmade_->tag + 2 * (unmade_->tries++ % (own_channels / 2));
   std::shared_ptr<PrivateComm> own;
   std::unique_ptr<Topology> translated;
-  std::exception_ptr failure;
-  try {
+  const std::exception_ptr failure = failure_of([&] {
     own = PrivateComm::make();
     if (partial) translated = std::make_unique<Topology>(*topology_);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  });
   const auto become = [&] {
     use(own);
     if (!translated) return;

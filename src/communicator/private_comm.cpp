@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/failure.hpp"
 #include "communicator/deferred_free.hpp"
 #include "communicator/sessions.hpp"
 #include "mpi/check.hpp"
@@ -137,15 +138,14 @@ void PrivateComm::learn_tags(MPI_Comm original) {
 void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const PrivateComm* through) {
   std::optional<ReturnedErrors> returned;
   MPI_Group group = MPI_GROUP_NULL;
-  try {
+  const std::exception_ptr own = failure_of([&] {
     returned.emplace(original);
     learn_tags(original);
     check_mpi(MPI_Comm_rank(original, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(original, &size_), "MPI_Comm_size");
     check_mpi(MPI_Comm_group(original, &group), "MPI_Comm_group");
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
+  });
+  if (!failure) failure = own;
   // The creation blocks without advancing active exchanges, which others may wait for before they come here.
   int met = MPI_SUCCESS;
   try {
@@ -172,7 +172,7 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
 void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag,
                                std::exception_ptr failure) {
   MPI_Group group = MPI_GROUP_NULL;
-  try {
+  const std::exception_ptr own = failure_of([&] {
     require(has_world() || members.empty(), ErrorKind::unsupported,
             "comm: no communicator of a part of its ranks can be made in a program that only opens sessions");
     learn_tags(parent.get());
@@ -186,9 +186,8 @@ void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank
     }
     check_mpi(MPI_Group_rank(group, &rank_), "MPI_Group_rank");
     check_mpi(MPI_Group_size(group, &size_), "MPI_Group_size");
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
+  });
+  if (!failure) failure = own;
   // The creation blocks without advancing active exchanges, which others may wait for before they come here.
   try {
     parent.meet(members, tag, failure != nullptr);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/failure.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "machine/reorder/partition.hpp"
@@ -84,11 +85,9 @@ Role find_role(const PrivateComm& comm, const Region& node, const GraphLists& li
   std::exception_ptr failure;
   {
     const std::vector<Bytes> inbox = exchange(comm, {{root, describe(node, lists)}}, std::move(everybody));
-    try {
+    failure = failure_of([&] {
       if (is_root) control_messages = roles_of(place_described(inbox));
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    });
   }
   agree(comm, failure, hints);
   const std::vector<Bytes> answer = exchange(comm, std::move(control_messages), {root});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/hints/hints.hpp"
 
 namespace laneway {
@@ -93,7 +94,7 @@ std::vector<std::int64_t> numbers_in(const Arrivals& arrivals) {
 
 std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure) {
   if (failure) return failure;
-  return problem_in([&] { (void)resolve_hints(hints_in(info), {}); });
+  return failure_of([&] { (void)resolve_hints(hints_in(info), {}); });
 }
 
 void learn_of_failures(Communicator& communicator, std::exception_ptr failure) {

@@ -56,15 +56,4 @@ void learn_of_failures(Communicator& communicator, std::exception_ptr failure);
 /// each other makes it on all of them or on none.
 [[nodiscard]] std::exception_ptr problem_with_hints(MPI_Info info, std::exception_ptr failure);
 
-/// What `check` throws, so that the other ranks learn of it in the exchange that follows.
-template <class Check>
-[[nodiscard]] std::exception_ptr problem_in(Check&& check) {
-  try {
-    std::forward<Check>(check)();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
-}
-
 }  // namespace laneway

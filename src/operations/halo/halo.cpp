@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/way_back.hpp"
@@ -60,7 +61,7 @@ class Directory {
 
   /// Collective. Of numbers that nobody owns the owner is -1.
   [[nodiscard]] std::vector<GhostPlace> find(std::span<const MPI_Count> numbers) const {
-    std::exception_ptr failure = problem_in([&] { check_owners(); });
+    std::exception_ptr failure = failure_of([&] { check_owners(); });
     std::vector<int> keepers;
     for (const MPI_Count number : numbers)
       keepers.push_back(number < 0 || number >= end_ ? -1 : static_cast<int>(number / each_));
@@ -220,7 +221,7 @@ HaloLists halo_from_ghosts(Communicator& communicator, const std::vector<Numbere
   const std::vector<GhostPlace> places = directory.find(ghosts);
   HaloLists halo;
   RankNumbers wanted;
-  failure = problem_in([&] {
+  failure = failure_of([&] {
     std::vector<int> owners;
     for (std::size_t i = 0; i < places.size(); ++i) {
       require(places[i].owner >= 0, ErrorKind::argument, [&] {
@@ -294,7 +295,7 @@ HaloLists halo_of_grid(Communicator& communicator, const GridHalo& grid, MPI_Inf
     }
   }
   const std::unique_ptr<Arrivals> arrivals = exchange_numbers(communicator, numbers_of_ranks, info, std::move(failure));
-  learn_of_failures(communicator, problem_in([&] { check_grid_neighbors(*arrivals, halo.received); }));
+  learn_of_failures(communicator, failure_of([&] { check_grid_neighbors(*arrivals, halo.received); }));
   halo.there = topology_of(*arrivals, info, false);
   halo.back = topology_of(*arrivals, info, true);
   share_exchanges(*halo.there, *halo.back);

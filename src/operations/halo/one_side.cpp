@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/background.hpp"
 #include "operations/neighborhood/routes.hpp"
 
@@ -38,17 +39,6 @@ void check_known(const GraphSide& side, Rank ranks, bool wanted) {
   if (!is_weighted(side.weights)) return;
   require(side.weights != nullptr || side.degree == 0, ErrorKind::argument,
           std::string(side.weights_name) + " is NULL");
-}
-
-/// Its exception, if it throws.
-template <class Body>
-std::exception_ptr failure_of(Body&& body) {
-  try {
-    body();
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
 }
 
 }  // namespace

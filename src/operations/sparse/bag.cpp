@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/hints/hints.hpp"
 #include "mpi/check.hpp"
@@ -88,13 +89,7 @@ MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr fai
   NodesOfRanks known = nodes_of_ranks(communicator);
   Hints hints;
   hints.strategy.row = &strategies().front();
-  if (!failure) {
-    try {
-      hints = resolve_hints(hints_in(info), communicator.hints);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
+  if (!failure) failure = failure_of([&] { hints = resolve_hints(hints_in(info), communicator.hints); });
   together(*known.comm, [&] {
     (void)agree(*known.comm, failure, hints);
     comm_->create(known.comm->get(), nullptr, known.comm.get());

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
@@ -132,15 +133,12 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
   auto made = together(*comm, [&] {
     Hints hints;
     hints.strategy.row = &strategies().front();
-    std::exception_ptr failure;
     std::optional<Rank> region;
-    try {
+    const std::exception_ptr failure = failure_of([&] {
       hints = resolve_hints({}, communicator.hints);
       communicator.read_descriptions(hints);
       region = communicator.known_region(hints);
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    });
     const Agreement agreement = agree(*comm, failure, hints, {single_threaded()}, region);
     Hints of_nodes;
     of_nodes.machine = hints.machine;
@@ -248,17 +246,13 @@ class SparseRound final : public Progressive {
 /// What needs the caller's memory. A rank whose arguments are bad takes part, so that all learn it.
 void SparseRound::prepare() {
   named_ = rounds_->finder;
-  std::exception_ptr bad_hint;
-  try {
+  const std::exception_ptr bad_hint = failure_of([&] {
     // Also of a rank whose other arguments are bad, as all should find each other in the same way.
-    if (call_.info != MPI_INFO_NULL) {
-      const HintTexts texts = hints_in(call_.info);
-      if (texts.contains("lnw_find")) named_ = resolve_hints({{"lnw_find", texts.at("lnw_find")}}, {}).finder;
-    }
-  } catch (...) {
-    bad_hint = std::current_exception();
-  }
-  try {
+    if (call_.info == MPI_INFO_NULL) return;
+    const HintTexts texts = hints_in(call_.info);
+    if (texts.contains("lnw_find")) named_ = resolve_hints({{"lnw_find", texts.at("lnw_find")}}, {}).finder;
+  });
+  call_.failure = failure_of([&] {
     if (call_.failure) std::rethrow_exception(call_.failure);
     if (bad_hint) std::rethrow_exception(bad_hint);
     for (const SparseSet& set : call_.sets) require_host_memory(set.buffer);
@@ -267,8 +261,8 @@ void SparseRound::prepare() {
       require(payload.data.size() <= most_note_bytes, ErrorKind::unsupported,
               "more than 2 GiB to rank " + std::to_string(payload.peer) + " in one exchange");
     votes_.least = votes_.most = shape_of(call_.sets, call_.fixed_count, call_.answerer != nullptr);
-  } catch (...) {
-    call_.failure = std::current_exception();
+  });
+  if (call_.failure) {
     payloads_.clear();
     votes_.failed = rounds_->comm->rank();
   }
@@ -306,13 +300,7 @@ void SparseRound::begin() {
 void SparseRound::on_node_message(Payload payload) {
   if (!call_.answerer) return received_.push_back(std::move(payload));
   Bytes answer;
-  if (!call_.failure) {
-    try {
-      answer = answer_payload(payload, call_.answerer);
-    } catch (...) {
-      call_.failure = std::current_exception();
-    }
-  }
+  if (!call_.failure) call_.failure = failure_of([&] { answer = answer_payload(payload, call_.answerer); });
   if (payload.peer == messenger_->rank())
     answers_.push_back({payload.peer, std::move(answer)});
   else

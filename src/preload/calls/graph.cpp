@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 
+#include "base/failure.hpp"
 #include "base/log_line.hpp"
 #include "operations/neighborhood/graph.hpp"
 #include "preload/adopted.hpp"
@@ -36,12 +37,10 @@ void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) no
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   Adopter adopter{};
   adopter.graph = comm;
-  try {
+  adopter.failure = failure_of([&] {
     adopter.progresses = split_phase() != SplitPhase::unsafe;
     adopter.settings = settings();
-  } catch (...) {
-    adopter.failure = std::current_exception();
-  }
+  });
   try {
     adopt_graph(comm_old, comm, MoreHints(info).get(), adopter);
     number_communicator(Communicator::of(comm), comm);
