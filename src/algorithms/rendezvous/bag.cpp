@@ -68,44 +68,47 @@ std::int64_t reserved(const Bytes& bytes) {
   return static_cast<std::int64_t>(bytes.capacity());
 }
 
-/// Ranks to which a rank sends bundles, and those from which it gets some, at most.
-struct Ways {
-  std::int64_t out = 0;
-  std::int64_t in = 0;
-};
-
-Ways ways_of(const NodeMap& nodes, bool relays) {
-  if (!relays) return {nodes.ranks() - 1, nodes.ranks() - 1};
-  // A rank of a small node stands there for several of a large one.
-  const std::int64_t of_a_node = (nodes.largest() + nodes.smallest() - 1) / std::max(nodes.smallest(), Rank{1});
-  const std::int64_t near = nodes.largest() - 1, far = nodes.nodes() - 1;
-  return {near + far, near + far * of_a_node};
-}
-
 }  // namespace
 
-Bag::Bag(BagMessenger& messenger, const NodeMap& nodes, const Options& options)
-    : messenger_(messenger), nodes_(nodes), relays_(options.relays), node_(nodes.node_of(messenger.rank())) {
-  const std::vector<Rank> members = nodes.members_of(node_);
-  index_ = static_cast<Rank>(std::ranges::lower_bound(members, messenger.rank()) - members.begin());
-  // Each way out has a bundle that is filled and those in flight; of each way in those in flight may be held here. All
-  // ranks have bundles of the same length, as one holds what others fill.
-  const Ways ways = ways_of(nodes, relays_);
-  const std::int64_t bundles = (1 + bundles_in_flight) * ways.out + bundles_in_flight * ways.in;
-  capacity_ = std::clamp(options.memory / (2 * std::max(bundles, std::int64_t{1})), least_bundle, most_bundle);
-  inbox_limit_ = std::max(options.memory / 2 - capacity_, capacity_);  // what comes when there was room is one more
-  most_kept_ = bundles * capacity_ + inbox_limit_ + capacity_;
-  if (index_ != 0) {
-    parent_ = members.front();
-    return;
-  }
-  if (node_ != 0) parent_ = nodes.leader_of((node_ - 1) / 2);
-  children_.assign(members.begin() + 1, members.end());
-  for (std::int64_t child = 2 * std::int64_t{node_} + 1; child <= 2 * std::int64_t{node_} + 2; ++child)
-    if (child < nodes.nodes()) children_.push_back(nodes.leader_of(static_cast<Rank>(child)));
+/// Each way out has a bundle that is filled and those in flight; of each way in those in flight may be held here. All
+/// ranks have bundles of the same length, as one holds what others fill.
+Bag::Limits Bag::limits_of(const NodeMap& nodes, const Options& options) {
+  // A rank of a small node stands there for several of a large one.
+  const std::int64_t of_a_node = (nodes.largest() + nodes.smallest() - 1) / std::max(nodes.smallest(), Rank{1});
+  const std::int64_t near = options.relays ? nodes.largest() - 1 : nodes.ranks() - 1;
+  const std::int64_t far = options.relays ? nodes.nodes() - 1 : 0;
+  const std::int64_t bundles = (1 + bundles_in_flight) * (near + far) + bundles_in_flight * (near + far * of_a_node);
+  Limits limits;
+  limits.bundle = std::clamp(options.memory / (2 * std::max(bundles, std::int64_t{1})), least_bundle, most_bundle);
+  limits.inbox = std::max(options.memory / 2 - limits.bundle, limits.bundle);  // what comes when there was room is more
+  limits.kept = bundles * limits.bundle + limits.inbox + limits.bundle;
+  return limits;
 }
 
-Bag::Out& Bag::way_to(Rank destination) {
+Bag::Tree Bag::tree_of(const NodeMap& nodes, Rank rank) {
+  const Rank node = nodes.node_of(rank);
+  const std::vector<Rank> members = nodes.members_of(node);
+  if (rank != members.front()) return {{}, members.front()};
+  Tree tree{{members.begin() + 1, members.end()}, std::nullopt};
+  if (node != 0) tree.parent = nodes.leader_of((node - 1) / 2);
+  for (std::int64_t child = 2 * std::int64_t{node} + 1; child <= 2 * std::int64_t{node} + 2; ++child)
+    if (child < nodes.nodes()) tree.children.push_back(nodes.leader_of(static_cast<Rank>(child)));
+  return tree;
+}
+
+Bag::Bag(BagMessenger& messenger, const NodeMap& nodes, const Options& options)
+    : messenger_(messenger),
+      limits_(limits_of(nodes, options)),
+      tree_(tree_of(nodes, messenger.rank())),
+      ways_(nodes, messenger.rank(), options.relays) {}
+
+Bag::Ways::Ways(const NodeMap& nodes, Rank rank, bool relays)
+    : nodes_(nodes), relays_(relays), node_(nodes.node_of(rank)), index_([&] {
+        const std::vector<Rank> members = nodes.members_of(node_);
+        return static_cast<std::size_t>(std::ranges::lower_bound(members, rank) - members.begin());
+      }()) {}
+
+Bag::Out& Bag::Ways::to(Rank destination) {
   const Rank node = nodes_.node_of(destination);
   const bool by_node = relays_ && node != node_;
   std::unique_ptr<Out>& out = outs_[by_node ? -1 - node : destination];
@@ -114,16 +117,16 @@ Bag::Out& Bag::way_to(Rank destination) {
     out->hop = destination;
     if (by_node) {
       const std::vector<Rank> members = nodes_.members_of(node);
-      out->hop = members[static_cast<std::size_t>(index_) % members.size()];
+      out->hop = members[index_ % members.size()];
       out->topic = BagTopic::lane;
     }
-    list_.push_back(out.get());
+    all_.push_back(out.get());
   }
   return *out;
 }
 
 bool Bag::has_credit(const Out& out) const {
-  return out.in_flight == 0 || out.in_flight + reserved(out.filling) <= bundles_in_flight * capacity_;
+  return out.in_flight == 0 || out.in_flight + reserved(out.filling) <= bundles_in_flight * limits_.bundle;
 }
 
 void Bag::send_bundle(Out& out) {
@@ -156,7 +159,7 @@ void Bag::make_room(Bytes& bytes, std::int64_t more) {
   const std::int64_t needed = size_of(bytes) + more + BagMessenger::appended_bytes;
   const std::int64_t before = reserved(bytes);
   if (needed <= before) return;
-  bytes.reserve(static_cast<std::size_t>(std::max({needed, first_room, std::min(2 * before, capacity_)})));
+  bytes.reserve(static_cast<std::size_t>(std::max({needed, first_room, std::min(2 * before, limits_.bundle)})));
   count_memory(reserved(bytes) - before);
 }
 
@@ -164,11 +167,11 @@ void Bag::make_room(Bytes& bytes, std::int64_t more) {
 bool Bag::append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data) {
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
   if (!out.filling.empty() &&
-      (out.round != round || size_of(out.filling) + bytes + BagMessenger::appended_bytes > capacity_)) {
+      (out.round != round || size_of(out.filling) + bytes + BagMessenger::appended_bytes > limits_.bundle)) {
     if (!has_credit(out)) return false;
     send_bundle(out);
   }
-  const std::int64_t likely = std::min(out.last, capacity_ - BagMessenger::appended_bytes);
+  const std::int64_t likely = std::min(out.last, limits_.bundle - BagMessenger::appended_bytes);
   make_room(out.filling, out.filling.empty() ? std::max(bytes, likely) : bytes);
   put_record(out.filling, peer, data);
   out.round = round;
@@ -181,7 +184,7 @@ void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data
   std::deque<Item>& inbox = at(round).inbox;
   const std::int64_t bytes = static_cast<std::int64_t>(data.size() + header_bytes);
   if (inbox.empty() || !inbox.back().open ||
-      size_of(inbox.back().data) + bytes + BagMessenger::appended_bytes > capacity_) {
+      size_of(inbox.back().data) + bytes + BagMessenger::appended_bytes > limits_.bundle) {
     inbox.emplace_back();
     inbox.back().open = true;
   }
@@ -189,7 +192,7 @@ void Bag::keep(std::uint32_t round, Rank source, std::span<const std::byte> data
   const std::int64_t before = reserved(into);
   make_room(into, bytes);
   put_record(into, source, data);
-  inbox_bytes_ += reserved(into) - before;
+  inbox_.bytes += reserved(into) - before;
   ++at(round).own.arrived;
 }
 
@@ -199,15 +202,15 @@ bool Bag::try_send(Rank destination, std::span<const std::byte> data, bool waits
   bool done = true;
   if (destination == messenger_.rank()) {
     done = takes();
-    if (done) keep(round_, destination, data);
+    if (done) keep(flush_.round, destination, data);
   } else {
-    Out& out = way_to(destination);
+    Out& out = ways_.to(destination);
     const std::int64_t bundles = counts_.bundles;
-    done = append(out, round_, out.topic == BagTopic::lane ? destination : messenger_.rank(), data);
+    done = append(out, flush_.round, out.topic == BagTopic::lane ? destination : messenger_.rank(), data);
     if (counts_.bundles != bundles) progress();
   }
   if (done) {
-    ++at(round_).own.sent;
+    ++at(flush_.round).own.sent;
     ++counts_.sent;
   } else {
     push(true);
@@ -230,7 +233,7 @@ void Bag::progress() {
     }
   }
   push(false);
-  if (flushing_) advance_flush();
+  if (flush_.is_active) advance_flush();
 }
 
 void Bag::on_message(BagMessage incoming) {
@@ -244,8 +247,8 @@ void Bag::on_message(BagMessage incoming) {
       held_.push_back({std::move(incoming), 0});
       return;
     case BagTopic::credit: {
-      const auto out = std::ranges::find(list_, incoming.source, &Out::hop);
-      LANEWAY_ASSERT(out != list_.end() && !(*out)->left.empty());
+      const auto out = std::ranges::find(ways_.all(), incoming.source, &Out::hop);
+      LANEWAY_ASSERT(out != ways_.all().end() && !(*out)->left.empty());
       const std::int64_t bytes = (*out)->left.front();
       (*out)->left.erase((*out)->left.begin());
       (*out)->in_flight -= bytes;
@@ -283,7 +286,7 @@ bool Bag::deal_with(Held& held) {
   give_credit(incoming);
   Round& round = at(incoming.round);
   round.own.arrived += incoming.messages;
-  inbox_bytes_ += reserved(incoming.data);
+  inbox_.bytes += reserved(incoming.data);
   round.inbox.push_back({std::move(incoming.data)});
   return true;
 }
@@ -297,7 +300,7 @@ bool Bag::hand_on(Held& held) {
       if (!takes()) return false;
       keep(held.incoming.round, held.incoming.source, record.data);
     } else {
-      Out& out = way_to(record.peer);
+      Out& out = ways_.to(record.peer);
       if (!append(out, held.incoming.round, held.incoming.source, record.data)) return false;
       out.forwards = true;
     }
@@ -309,7 +312,7 @@ bool Bag::hand_on(Held& held) {
 /// Bundles that are not full leave too: all of them where this rank has nothing else to do, and those with messages of
 /// others as soon as nothing is in flight on their way.
 void Bag::push(bool all) {
-  for (Out* const out : list_) {
+  for (Out* const out : ways_.all()) {
     if (out->filling.empty()) continue;
     if (all ? has_credit(*out) : out->forwards && out->in_flight == 0) send_bundle(*out);
   }
@@ -317,49 +320,53 @@ void Bag::push(bool all) {
 
 std::optional<Bag::Message> Bag::next() {
   const std::lock_guard inside(lock_);
-  if (++looks_ % messages_between_looks == 0) progress();
+  if (++inbox_.looks % messages_between_looks == 0) progress();
   if (find_item()) return read();
   push(true);
   progress();
   if (find_item()) return read();
-  if (knows_end_) separates_ = false;
+  if (inbox_.knows_end) inbox_.separates = false;
   return std::nullopt;
 }
 
 /// Something to read: of rounds that have ended, then, unless their end has still to be told, of the one that has not.
 bool Bag::find_item() {
-  if (reading_ && reading_->at < reading_->data.size()) return true;
-  if (reading_) {
-    inbox_bytes_ -= reserved(reading_->data);
-    kept_bytes_ -= reserved(reading_->data);
-    reading_.reset();
+  if (inbox_.reading && inbox_.reading->at < inbox_.reading->data.size()) return true;
+  if (inbox_.reading) {
+    inbox_.bytes -= reserved(inbox_.reading->data);
+    kept_bytes_ -= reserved(inbox_.reading->data);
+    inbox_.reading.reset();
   }
-  std::deque<Item>* const from = !ready_.empty() ? &ready_ : separates_ ? nullptr : &at(ended_).inbox;
+  std::deque<Item>* const from = !inbox_.ready.empty() ? &inbox_.ready
+                                 : inbox_.separates    ? nullptr
+                                                       : &at(flush_.ended).inbox;
   if (from == nullptr || from->empty()) return false;
-  reading_ = std::move(from->front());
+  inbox_.reading = std::move(from->front());
   from->pop_front();
   return true;
 }
 
 Bag::Message Bag::read() {
-  const Record record = get_record(reading_->data, reading_->at);
+  const Record record = get_record(inbox_.reading->data, inbox_.reading->at);
   const std::size_t words = (record.data.size() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
-  if (aligned_.size() < words + 1) {
-    const auto bytes_of = [&] { return static_cast<std::int64_t>(aligned_.capacity() * sizeof(std::max_align_t)); };
+  if (inbox_.aligned.size() < words + 1) {
+    const auto bytes_of = [&] {
+      return static_cast<std::int64_t>(inbox_.aligned.capacity() * sizeof(std::max_align_t));
+    };
     const std::int64_t before = bytes_of();
-    aligned_.resize(words + 1);
+    inbox_.aligned.resize(words + 1);
     count_memory(bytes_of() - before);
   }
-  if (!record.data.empty()) std::memcpy(aligned_.data(), record.data.data(), record.data.size());
-  return {record.peer, {reinterpret_cast<const std::byte*>(aligned_.data()), record.data.size()}};
+  if (!record.data.empty()) std::memcpy(inbox_.aligned.data(), record.data.data(), record.data.size());
+  return {record.peer, {reinterpret_cast<const std::byte*>(inbox_.aligned.data()), record.data.size()}};
 }
 
 bool Bag::begin_flush() {
   const std::lock_guard inside(lock_);
-  if (flushing_) return false;
-  flushing_ = true;
-  has_reported_ = knows_end_ = false;
-  ++round_;
+  if (flush_.is_active) return false;
+  flush_.is_active = true;
+  flush_.has_reported = inbox_.knows_end = false;
+  ++flush_.round;
   push(true);
   progress();
   return true;
@@ -367,68 +374,70 @@ bool Bag::begin_flush() {
 
 bool Bag::flushed() {
   const std::lock_guard inside(lock_);
-  if (flushing_) {
+  if (flush_.is_active) {
     push(true);
     progress();
   }
-  knows_end_ = !flushing_;
-  return knows_end_;
+  inbox_.knows_end = !flush_.is_active;
+  return inbox_.knows_end;
 }
 
 /// Nothing of the round is on its way from here, as far as this rank knows. Only spares waves: the sums decide.
 bool Bag::is_idle(std::uint32_t round) {
   if (at(round).in_flight > 0 || at(round).held > 0) return false;
-  return std::ranges::none_of(list_, [&](const Out* out) { return !out->filling.empty() && out->round == round; });
+  return std::ranges::none_of(ways_.all(),
+                              [&](const Out* out) { return !out->filling.empty() && out->round == round; });
 }
 
 void Bag::advance_flush() {
-  const std::uint32_t number = round_ - 1;
+  const std::uint32_t number = flush_.round - 1;
   Round& round = at(number);
-  if (has_reported_ || round.children_reported < static_cast<Rank>(children_.size()) || !is_idle(number)) return;
+  if (flush_.has_reported || round.children_reported < static_cast<Rank>(tree_.children.size()) || !is_idle(number))
+    return;
   const Sums sums{round.own.sent + round.children.sent, round.own.arrived + round.children.arrived};
   round.children = {};
   round.children_reported = 0;
-  has_reported_ = true;
+  flush_.has_reported = true;
   ++counts_.waves;
-  if (!parent_) return send_down(number, sums.sent == sums.arrived);
+  if (!tree_.parent) return send_down(number, sums.sent == sums.arrived);
   Writer writer;
   writer.put(sums);
-  messenger_.send(*parent_, {messenger_.rank(), BagTopic::up, number, 0, writer.take()});
+  messenger_.send(*tree_.parent, {messenger_.rank(), BagTopic::up, number, 0, writer.take()});
 }
 
 void Bag::send_down(std::uint32_t round, bool done) {
-  LANEWAY_ASSERT(flushing_ && round == round_ - 1);
-  for (const Rank child : children_) {
+  LANEWAY_ASSERT(flush_.is_active && round == flush_.round - 1);
+  for (const Rank child : tree_.children) {
     Writer writer;
     writer.put(done);
     messenger_.send(child, {messenger_.rank(), BagTopic::down, round, 0, writer.take()});
   }
-  has_reported_ = false;
+  flush_.has_reported = false;
   if (done) end_flush();
 }
 
 void Bag::end_flush() {
-  Round& round = at(ended_);
-  std::ranges::move(round.inbox, std::back_inserter(ready_));
+  Round& round = at(flush_.ended);
+  std::ranges::move(round.inbox, std::back_inserter(inbox_.ready));
   round.inbox.clear();
   round.own = {};
-  ++ended_;
-  flushing_ = false;
-  separates_ = true;
+  ++flush_.ended;
+  flush_.is_active = false;
+  inbox_.separates = true;
 }
 
 void Bag::help() {
   const std::unique_lock inside(lock_, std::try_to_lock);
   if (!inside) return;
   progress();
-  for (Out* const out : list_)
+  for (Out* const out : ways_.all())
     if (!out->filling.empty() && out->in_flight == 0) send_bundle(*out);
 }
 
 bool Bag::quiet() {
   const std::lock_guard inside(lock_);
   progress();
-  return std::ranges::all_of(list_, [](const Out* out) { return out->in_flight == 0 && out->filling.empty(); }) &&
+  return std::ranges::all_of(ways_.all(), [](const Out* out) { return out->in_flight == 0 && out->filling.empty(); }) &&
          messenger_.all_sent();
 }
 

@@ -95,11 +95,22 @@ class Bag {
   /// Bytes that it reserves for messages at most, as long as none is longer than a bundle, and without what arrives for
   /// this rank while it waits or flushes. No more than Options::memory, but for what is least: bundles of 1 KiB, three
   /// for each way out, two for each way in, two for this rank.
-  [[nodiscard]] std::int64_t most_kept() const { return most_kept_; }
+  [[nodiscard]] std::int64_t most_kept() const { return limits_.kept; }
 
  private:
   static constexpr std::size_t rounds_at_once = 4;  ///< of which there may be messages somewhere
 
+  /// In bytes.
+  struct Limits {
+    std::int64_t bundle = 0;
+    std::int64_t inbox = 0;
+    std::int64_t kept = 0;  ///< see `most_kept`
+  };
+  /// Ranks that add up what they have sent and got: the leader of a node under its ranks, and two leaders under each.
+  struct Tree {
+    std::vector<Rank> children;
+    std::optional<Rank> parent;
+  };
   /// Bundles on their way to one rank.
   struct Out {
     Rank hop = 0;
@@ -111,6 +122,21 @@ class Bag {
     std::vector<std::int64_t> left;  ///< of each bundle, in the order in which credit comes
     std::int64_t last = 0;           ///< bytes of the last bundle
     bool forwards = false;           ///< messages of others are in it
+  };
+  /// The ways out of this rank, which are made when they are needed.
+  class Ways {
+   public:
+    Ways(const NodeMap& nodes, Rank rank, bool relays);
+    [[nodiscard]] Out& to(Rank destination);
+    [[nodiscard]] const std::vector<Out*>& all() const { return all_; }
+
+   private:
+    const NodeMap& nodes_;
+    const bool relays_;
+    const Rank node_;
+    const std::size_t index_;  ///< among the ranks of the node
+    std::unordered_map<Rank, std::unique_ptr<Out>> outs_;
+    std::vector<Out*> all_;
   };
   struct Held {
     BagMessage incoming;
@@ -133,10 +159,28 @@ class Bag {
     std::int64_t held = 0;
     std::deque<Item> inbox;
   };
+  /// How far rounds have come.
+  struct Flush {
+    std::uint32_t round = 0;  ///< of what is sent
+    std::uint32_t ended = 0;  ///< rounds
+    bool is_active = false;
+    bool has_reported = false;  ///< the parent, in this wave
+  };
+  /// What the program reads.
+  struct Inbox {
+    std::deque<Item> ready;  ///< of rounds that have ended
+    std::optional<Item> reading;
+    std::vector<std::max_align_t> aligned;
+    std::int64_t bytes = 0;   ///< reserved, also for what is not ready
+    bool separates = false;   ///< a round has ended, and next has not said so
+    bool knows_end = true;    ///< the program, of the last flush
+    std::uint32_t looks = 0;  ///< of next
+  };
 
+  [[nodiscard]] static Limits limits_of(const NodeMap& nodes, const Options& options);
+  [[nodiscard]] static Tree tree_of(const NodeMap& nodes, Rank rank);
   [[nodiscard]] Round& at(std::uint32_t round) { return rounds_[round % rounds_at_once]; }
-  [[nodiscard]] Out& way_to(Rank destination);
-  [[nodiscard]] bool takes() const { return waits_ || flushing_ || inbox_bytes_ < inbox_limit_; }
+  [[nodiscard]] bool takes() const { return waits_ || flush_.is_active || inbox_.bytes < limits_.inbox; }
   [[nodiscard]] bool has_credit(const Out& out) const;
   void send_bundle(Out& out);
   [[nodiscard]] bool append(Out& out, std::uint32_t round, Rank peer, std::span<const std::byte> data);
@@ -158,34 +202,17 @@ class Bag {
   [[nodiscard]] Message read();
 
   BagMessenger& messenger_;
-  const NodeMap& nodes_;
-  const bool relays_;
-  const Rank node_;
-  Rank index_ = 0;  ///< among the ranks of the node
-  std::int64_t capacity_ = 0;
-  std::int64_t inbox_limit_ = 0;
-  std::int64_t most_kept_ = 0;
-  std::vector<Rank> children_;
-  std::optional<Rank> parent_;
+  const Limits limits_;
+  const Tree tree_;
 
   SpinLock lock_;  // what follows
-  std::unordered_map<Rank, std::unique_ptr<Out>> outs_;
-  std::vector<Out*> list_;
+  Ways ways_;
   std::deque<Held> held_;
   std::array<Round, rounds_at_once> rounds_;
-  std::deque<Item> ready_;  // of rounds that have ended
-  std::optional<Item> reading_;
-  std::vector<std::max_align_t> aligned_;
-  std::uint32_t round_ = 0;  ///< of what is sent
-  std::uint32_t ended_ = 0;  ///< rounds
-  bool flushing_ = false;
-  bool has_reported_ = false;  ///< the parent, in this wave
+  Flush flush_;
+  Inbox inbox_;
   bool waits_ = false;
-  bool separates_ = false;        ///< a round has ended, and next has not said so
-  bool knows_end_ = true;         ///< the program, of the last flush
-  std::int64_t inbox_bytes_ = 0;  ///< reserved, as the next
-  std::int64_t kept_bytes_ = 0;   ///< of all bundles here
-  std::uint32_t looks_ = 0;       ///< of next
+  std::int64_t kept_bytes_ = 0;  ///< reserved, of all bundles here
   Counts counts_;
 };
 
