@@ -9,6 +9,7 @@
 #include <limits>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/process/relax.hpp"
@@ -71,8 +72,7 @@ class RetiredComm {
   enum class Stage : std::uint8_t { sending, draining, agreeing, over, failed };
   enum Use : std::int64_t { freed_by_all, used_by_some, doubtful };
 
-  void say_last();
-  [[nodiscard]] bool has_said_last();
+  void queue_last();
   void prepare_agreement();
   void reduce();
 
@@ -82,32 +82,17 @@ class RetiredComm {
   bool drains_ = true;
   int tries_left_ = 10;
   Stage stage_ = Stage::sending;
-  std::vector<MPI_Request> last_;  // messages of this rank
   MPI_Request agreement_ = MPI_REQUEST_NULL;
   int turns_left_ = 0;
-  std::array<std::int64_t, 2> mine_{};  // stamp, and the use
+  std::optional<ControlMessages> last_;  // to its peers
+  std::array<std::int64_t, 2> mine_{};   // stamp, and the use
   std::array<std::int64_t, 2> all_{};
 };
 
 /// To each peer, after all others: when it has been received, so have they.
-void RetiredComm::say_last() {
+void RetiredComm::queue_last() {
   const std::vector<Rank> peers = comm_->resident()->peers();
-  last_.reserve(peers.size());
-  while (last_.size() < peers.size()) {
-    MPI_Request sent = MPI_REQUEST_NULL;
-    check_mpi(MPI_Issend(nullptr, 0, MPI_BYTE, peers[last_.size()], PrivateComm::last_tag, comm_->get(), &sent),
-              "MPI_Issend");
-    last_.push_back(sent);
-  }
-}
-
-bool RetiredComm::has_said_last() {
-  for (MPI_Request& request : last_) {
-    int flag = 0;
-    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-    if (flag == 0 && request != MPI_REQUEST_NULL) return false;
-  }
-  return true;
+  while (last_->size() < peers.size()) last_->queue(peers[last_->size()], ControlComm::last_tag, {}, true);
 }
 
 void RetiredComm::prepare_agreement() {
@@ -131,9 +116,10 @@ void RetiredComm::advance() noexcept {
   try {
     if (!comm_->ready()) return;
     if (stage_ == Stage::sending) {
+      if (!last_) last_.emplace(*comm_);
       if (comm_->resident() != nullptr) {
         if (!comm_->resident()->has_sent_all()) return;
-        say_last();
+        queue_last();
       }
       stage_ = Stage::draining;
     }
@@ -142,7 +128,8 @@ void RetiredComm::advance() noexcept {
       while (comm_->drop_message(MPI_ANY_SOURCE, drains_ ? MPI_ANY_TAG : int{PrivateComm::last_tag})) {
       }
     if (stage_ == Stage::draining) {
-      if (!has_said_last()) return;
+      last_->begin_all();
+      if (!last_->all_complete()) return;
       prepare_agreement();
       stage_ = Stage::agreeing;
     }

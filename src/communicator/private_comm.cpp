@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
+#include "communicator/control/control_rounds.hpp"
 #include "communicator/deferred_free.hpp"
 #include "communicator/sessions.hpp"
 #include "mpi/check.hpp"
@@ -82,24 +83,14 @@ int meet_on(MPI_Comm comm, Rank rank, const std::exception_ptr& failure) {
     if (!any_active()) return MPI_Barrier(comm);
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
-    progress_until([&] {
-      int done = 0;
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      return done != 0;
-    });
-    return MPI_SUCCESS;
+    return complete_progressing(request);
   }
   const int mine = failure ? rank : INT_MAX;
   int first = INT_MAX;
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm, &request);
   if (request == MPI_REQUEST_NULL) check_mpi(code, "MPI_Iallreduce");
-  progress_until([&] {
-    int done = 0;
-    const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (tested != MPI_SUCCESS) code = tested;
-    return done != 0 || request == MPI_REQUEST_NULL;
-  });
+  if (const int completed = complete_progressing(request); completed != MPI_SUCCESS) code = completed;
   if (failure) std::rethrow_exception(failure);
   if (first != INT_MAX)
     throw PeerFailure(ErrorKind::internal, "rank " + std::to_string(first) + " has failed in this call");
@@ -131,7 +122,7 @@ void PrivateComm::learn_tags(MPI_Comm original) {
   int found = 0;
   check_mpi(MPI_Comm_get_attr(has_world() ? MPI_COMM_WORLD : original, MPI_TAG_UB, &bound, &found),
             "MPI_Comm_get_attr");
-  if (found) last_tag_ = *static_cast<int*>(bound);
+  if (found) set_largest_tag(*static_cast<int*>(bound));
 }
 
 /// Made from the group: MPI_Comm_dup would call the user's attribute copy functions.
@@ -252,10 +243,10 @@ void PrivateComm::free() noexcept {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-void PrivateComm::mark_those_of_the_step() const noexcept {
+void mark_those_made_since(std::int64_t step) noexcept {
   const std::lock_guard lock(live_mutex);
   for (PrivateComm* const comm : live)
-    if (comm->made_by_ == std::this_thread::get_id() && comm->made_after_ >= began_)
+    if (comm->made_by_ == std::this_thread::get_id() && comm->made_after_ >= step)
       comm->may_be_missing_.store(true, std::memory_order_release);
 }
 
@@ -274,15 +265,6 @@ bool PrivateComm::advance_creation() {
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   ready_.store(true, std::memory_order_release);
   return true;
-}
-
-bool PrivateComm::has_tags() const {
-  return next_tag_ <= last_tag_ - plan_channels;
-}
-
-int PrivateComm::take_tags(int count) {
-  LANEWAY_ASSERT(count <= plan_channels && has_tags());
-  return std::exchange(next_tag_, next_tag_ + count);
 }
 
 bool single_threaded() {

@@ -2,42 +2,25 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
-#include "algorithms/planner/planner.hpp"
-#include "base/error.hpp"
 #include "base/process/spin_lock.hpp"
 #include "base/simulated.hpp"
+#include "communicator/control/control_comm.hpp"
 #include "machine/parameters.hpp"
-#include "plan/plan.hpp"
 
 namespace laneway {
 
 /// Whether the program may start nonblocking collectives on a communicator while it is duplicated by MPI_Comm_idup.
 [[nodiscard]] bool duplicates_apart();
-
-/// Another rank has failed in a collective step of setup.
-class PeerFailure : public Error {
- public:
-  using Error::Error;
-};
-
-/// Control messages that are on their way. MPI reads them until their requests are complete, so they outlive a failure.
-struct Posted {
-  std::vector<ControlMessage> control_messages;
-  std::vector<MPI_Request> requests;
-  std::unique_ptr<Posted> next;
-};
 
 /// Who sends on a private communicator outside of what all its ranks do together. What it has sent may be on its way
 /// when the communicator has no owner any more (deferred_free.hpp).
@@ -58,7 +41,7 @@ class Resident {
 
 /// A private duplicate of a user's communicator: no receive of the user can take a message of this library. It returns
 /// errors. Retired with its last owner, which may be a request that outlives the user's communicator.
-class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
+class PrivateComm : public ControlComm, public std::enable_shared_from_this<PrivateComm> {
  public:
   /// Of no ranks yet: `create`, `create_among` or `begin` follows. Its last owner retires it.
   [[nodiscard]] static std::shared_ptr<PrivateComm> make();
@@ -89,74 +72,12 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   /// What ready has found; local.
   [[nodiscard]] bool created() const { return ready_.load(std::memory_order_acquire); }
 
-  /// Must be ready.
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-  [[nodiscard]] Rank rank() const { return rank_; }
-  [[nodiscard]] Rank size() const { return size_; }
-
-  enum Tag {
-    setup_tag = 0,
-    gather_tag = 1,
-    share_tag = 2,
-    check_tag = 3,
-    refusal_tag = 4,
-    failure_tag = 5,
-    reduce_tag = 6,
-    barrier_tag = 7,
-    success_tag = 8,
-    decisions_tag = 9,
-    last_tag = 10,
-    blocking_tag = own_channels,
-    nonblocking_tag = 2 * own_channels
-  };
-
-  /// The largest tag that MPI allows.
-  [[nodiscard]] int largest_tag() const { return last_tag_; }
-  /// Whether tags are left for one more plan. Ranks take them in collective order, so all run out together.
-  [[nodiscard]] bool has_tags() const;
-  /// The first of so many tags, at most plan_channels, that no other plan on this communicator uses. All ranks take
-  /// equally many: as many as plans with the levels that they have agreed on can need.
-  [[nodiscard]] int take_tags(int count = own_channels);
-
-  /// A rank that fails in a collective step of setup, behind the agreement, tells all others, who look for that
-  /// wherever they wait (see together). What is left of the step on this communicator would be taken for control
-  /// messages of the next, so that it is used for no other.
-  [[nodiscard]] bool spoilt() const { return spoilt_; }
-  /// Whether this rank is in a step that all complete or none.
-  [[nodiscard]] bool is_together() const { return together_; }
-  class Together {
-   public:
-    explicit Together(const PrivateComm& comm) : comm_(comm) {
-      comm_.together_ = true;
-      comm_.all_throw_ = false;
-      comm_.began_ = ++steps_begun_;
-      ++comm_.came_.steps;
-    }
-    ~Together() { comm_.together_ = comm_.in_part_ = false; }
-    Together(const Together&) = delete;
-    Together& operator=(const Together&) = delete;
-
-   private:
-    const PrivateComm& comm_;
-  };
-  /// Throws PeerFailure if some rank has failed.
-  void check_peers() const;
-  /// Of this rank, which leaves a step with an exception.
-  void leave() const noexcept;
-  /// All ranks are about to throw, and know it: nobody needs to be told.
-  void all_throw() const { all_throw_ = true; }
-  /// Until the end of the step, this rank may be of a part of all, which meets alone. If it leaves because another rank
-  /// has failed it says so itself: those of its part do not heed the others while they meet.
-  void is_in_part() const { in_part_ = true; }
-  /// Receives a message of this tag, for nobody; false if there is none. Both may be wildcards, that of tags but for
-  /// reductions: by one, ranks that have agreed to drop no more go on while others find that out.
-  bool drop_message(int source, int tag) const;
   /// Whether it was created, or is being created.
   [[nodiscard]] bool exists() const { return comm_ != MPI_COMM_NULL || creation_ != MPI_REQUEST_NULL; }
   /// Whether it was made in a step that has failed: some of its ranks may have none. Those that have it all know that.
   [[nodiscard]] bool may_be_missing() const { return may_be_missing_.load(std::memory_order_acquire); }
   /// Whether a step has failed in which this communicator was used or made: messages may be on their way.
-  [[nodiscard]] bool is_doubtful() const { return spoilt_ || may_be_missing() || kept_ != nullptr; }
+  [[nodiscard]] bool is_doubtful() const { return spoilt() || may_be_missing() || has_kept(); }
   /// Who may have sent something besides; null: nobody. `keep_resident`: when it has no other owner.
   void set_resident(Resident* resident) { resident_ = resident; }
   void keep_resident(std::unique_ptr<Resident> resident) { kept_resident_ = std::move(resident); }
@@ -175,20 +96,6 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   void free_parts() const;
   [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
   /// @}
-  /// Keeps what is on its way until it has arrived, or to the end.
-  void keep(std::unique_ptr<Posted> posted) const noexcept;
-  /// Of a spoilt communicator that all its ranks give up together: waits until nothing is on its way, so that it can be
-  /// freed; one of many ranks is kept until MPI_Finalize. Collective.
-  void settle() const;
-  /// Takes what a spoilt communicator has left, so that those who have sent it can free its memory.
-  void drain() const noexcept;
-  /// Ends on all ranks, when all have come, or on none: what follows may be a call of MPI that all must enter. Where it
-  /// cannot tell all of them that it ends, it ends the job.
-  void meet() const { meet({}, success_tag, false); }
-  /// The same among `members` alone, this rank one of them, or all if there are none, with messages of a tag that
-  /// nothing else uses. Throws PeerFailure on all of them where `failed` is set on some.
-  void meet(const std::vector<Rank>& members, int tag, bool failed) const;
-
   /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
   /// communicator of this rank alone.
   void call_error_handler(MPI_Errhandler handler, int code) const;
@@ -206,47 +113,11 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   PrivateComm();
   void learn_tags(MPI_Comm original);
   [[nodiscard]] bool advance_creation();
-  void tell_failure(ErrorKind kind, const char* text) const noexcept;
+  friend void mark_those_made_since(std::int64_t step) noexcept;
 
-  /// Those that this thread has made in the step, which fails: others may have failed in them, or have been told so.
-  void mark_those_of_the_step() const noexcept;
-
-  static inline thread_local std::int64_t steps_begun_ = 0;
-  mutable std::int64_t began_ = 0;  // the last step, by steps_begun_
-  const std::int64_t made_after_ = steps_begun_;
+  const std::int64_t made_after_ = steps_begun();
   const std::thread::id made_by_ = std::this_thread::get_id();
   std::atomic<bool> may_be_missing_{false};
-  mutable bool spoilt_ = false;
-  mutable bool together_ = false;
-  mutable bool in_part_ = false;
-  mutable bool all_throw_ = false;
-  mutable std::unique_ptr<Posted> kept_;
-  /// How far a rank has come on this communicator.
-  struct Progress {
-    std::int64_t steps = 0;     // that all complete or none
-    std::int64_t meetings = 0;  // of all
-    std::int64_t among = -1;    // the tag of the last meeting of some
-  };
-  /// A failure as it is told.
-  struct FailureMessage {
-    Progress came;
-    std::int32_t kind = 0;
-    Rank source = 0;
-    std::array<char, 480> text{};
-  };
-  /// A meeting of some, while this rank is in it.
-  struct Meeting {
-    const std::vector<Rank>& members;
-    int tag;
-  };
-  [[nodiscard]] bool is_ahead(const FailureMessage& control_message) const;
-  [[noreturn]] static void throw_failure(const FailureMessage& control_message);
-
-  mutable Progress came_;
-  mutable const Meeting* meeting_ = nullptr;
-  mutable std::optional<FailureMessage> later_;  // of a rank that has come further than this one
-  mutable FailureMessage told_;                  // MPI may read it after the step
-  MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
   MPI_Request creation_ = MPI_REQUEST_NULL;
   Resident* resident_ = nullptr;
@@ -255,19 +126,19 @@ class PrivateComm : public std::enable_shared_from_this<PrivateComm> {
   mutable std::map<std::int64_t, std::shared_ptr<void>> parts_;
   std::atomic<bool> ready_{false};
   SpinLock advancing_;  // some thread is in advance_creation
-  Rank rank_ = 0;
-  Rank size_ = 0;
-  int next_tag_ = nonblocking_tag + own_channels;
-  int last_tag_ = 32767;
 };
+
+/// Those that this thread has made since it began a step, which fails: others may have failed in them, or have been
+/// told so.
+void mark_those_made_since(std::int64_t step) noexcept;
 
 /// Runs a collective step of setup, which all ranks complete or none: where one of them fails, all throw, with its
 /// text. `comm` may then be spoilt.
 template <class Step>
-auto together(const PrivateComm& comm, Step&& step) {
+auto together(const ControlComm& comm, Step&& step) {
   if constexpr (simulated) return step();
   if (comm.is_together()) return step();
-  const PrivateComm::Together scope(comm);
+  const ControlComm::Together scope(comm);
   try {
     if constexpr (std::is_void_v<decltype(step())>) {
       step();

@@ -80,7 +80,8 @@ Bag::Limits Bag::limits_of(const NodeMap& nodes, const Options& options) {
   const std::int64_t bundles = (1 + bundles_in_flight) * (near + far) + bundles_in_flight * (near + far * of_a_node);
   Limits limits;
   limits.bundle = std::clamp(options.memory / (2 * std::max(bundles, std::int64_t{1})), least_bundle, most_bundle);
-  limits.inbox = std::max(options.memory / 2 - limits.bundle, limits.bundle);  // what comes when there was room is more
+  // What comes when there was room is one more.
+  limits.inbox = std::max(options.memory / 2 - limits.bundle, limits.bundle);
   limits.kept = bundles * limits.bundle + limits.inbox + limits.bundle;
   return limits;
 }

@@ -52,7 +52,7 @@ struct Votes {
   void merge(const Votes& other) {
     for_each([](auto& vote, const auto& others) { vote = std::min(vote, others); }, *this, other);
   }
-  void merge_all(const PrivateComm& comm) {
+  void merge_all(const ControlComm& comm) {
     Writer writer;
     put(writer);
     const Bytes mine = writer.take();
@@ -112,7 +112,7 @@ Answer ask_first(ControlRounds& rounds, const Votes& mine, std::uint64_t edges, 
 }
 
 /// Whoever fails while it chooses for all tells them. `failure` is this rank's.
-Answer answer_all(ControlRounds& rounds, const PrivateComm& comm, Votes all, std::uint64_t edges, Planner* planner,
+Answer answer_all(ControlRounds& rounds, const ControlComm& comm, Votes all, std::uint64_t edges, Planner* planner,
                   std::exception_ptr& failure) {
   std::vector<Rank> others;
   for (Rank rank = 1; rank < comm.size(); ++rank) others.push_back(rank);
@@ -152,7 +152,7 @@ Answer answer_all(ControlRounds& rounds, const PrivateComm& comm, Votes all, std
 
 }  // namespace
 
-Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
+Agreement agree(const ControlComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags,
                 std::optional<Rank> region, std::optional<std::uint64_t> edges, Planner* planner,
                 const std::vector<ControlMessage>& control_messages) {
   Votes mine{.failed = failure ? comm.rank() : Votes::nobody,
@@ -196,7 +196,7 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
   return agreed;
 }
 
-void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints) {
+void carry_out(Planner& planner, Round round, Communicator& communicator, const ControlComm& comm, const Hints& hints) {
   ControlRounds rounds(comm);
   while (round.kind != Round::Kind::done) round = planner.resume(rounds.carry(std::move(round)));
   communicator.learn_regions(hints, planner.peer_regions());

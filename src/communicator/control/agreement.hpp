@@ -30,7 +30,7 @@ struct Agreement {
 /// is known. `planner`: one whose first round, `control messages`, lets the first rank choose; what it asks and is told
 /// travels with the rest. `edges`: on all ranks or on none; see edge_sum. When it returns, all ranks have entered the
 /// call.
-Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags = {},
+Agreement agree(const ControlComm& comm, std::exception_ptr failure, const Hints& hints, const Flags& flags = {},
                 std::optional<Rank> region = {}, std::optional<std::uint64_t> edges = {}, Planner* planner = nullptr,
                 const std::vector<ControlMessage>& control_messages = {});
 
@@ -39,6 +39,6 @@ Agreement agree(const PrivateComm& comm, std::exception_ptr failure, const Hints
 
 /// Runs a planner's rounds over `comm`, from the one that it asks for now, and remembers what it finds out about the
 /// communicator.
-void carry_out(Planner& planner, Round round, Communicator& communicator, const PrivateComm& comm, const Hints& hints);
+void carry_out(Planner& planner, Round round, Communicator& communicator, const ControlComm& comm, const Hints& hints);
 
 }  // namespace laneway

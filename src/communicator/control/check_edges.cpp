@@ -5,7 +5,7 @@
 #include <climits>
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +14,6 @@
 #include "base/bytes/wire.hpp"
 #include "base/error.hpp"
 #include "communicator/control/control_rounds.hpp"
-#include "mpi/probe.hpp"
-#include "runtime/executor/progress.hpp"
 
 namespace laneway {
 
@@ -26,67 +24,46 @@ using Sizes = std::vector<std::int64_t>;
 /// A barrier by dissemination, of which a turn does what can be done at once.
 class TurnByTurnBarrier {
  public:
-  explicit TurnByTurnBarrier(const PrivateComm& comm) : comm_(comm) {}
+  explicit TurnByTurnBarrier(const ControlComm& comm) : comm_(comm), sent_(comm) {}
 
   /// True when all ranks have come.
   [[nodiscard]] bool advance() {
-    for (; distance_ < comm_.size(); distance_ *= 2, sent_ = false) {
-      const Rank to = (comm_.rank() + distance_) % comm_.size();
+    for (; distance_ < comm_.size(); distance_ *= 2, has_sent_ = false) {
+      if (!has_sent_) sent_.send((comm_.rank() + distance_) % comm_.size(), ControlComm::barrier_tag, {});
+      has_sent_ = true;
       const Rank from = (comm_.rank() - distance_ + comm_.size()) % comm_.size();
-      if (!sent_) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, PrivateComm::barrier_tag, comm_.get(), &request), "MPI_Isend");
-        MPI_Request_free(&request);
-        sent_ = true;
-      }
-      const std::optional<Probed> come = probe(comm_.get(), from, PrivateComm::barrier_tag);
-      if (!come) return false;
-      receive(comm_.get(), *come, nullptr, 0);
+      const std::optional<FoundMessage> found = comm_.find(from, ControlComm::barrier_tag);
+      if (!found) return false;
+      (void)found->take();
     }
-    return true;
+    return sent_.all_complete();
   }
 
  private:
-  const PrivateComm& comm_;
+  const ControlComm& comm_;
+  ControlMessages sent_;
   Rank distance_ = 1;
-  bool sent_ = false;
+  bool has_sent_ = false;
 };
 
 /// Sends each destination its edges' sizes and returns what arrived, by source, without knowing who sends: nonblocking
 /// consensus (Hoefler, Siebert, Lumsdaine: Scalable Communication Protocols for Dynamic Sparse Data Exchange, 2010).
-std::map<Rank, Sizes> exchange_sizes(const PrivateComm& comm, const std::map<Rank, Sizes>& outgoing) {
-  auto posted = std::make_unique<Posted>();
+std::map<Rank, Sizes> exchange_sizes(const ControlComm& comm, const std::map<Rank, Sizes>& outgoing) {
+  ControlMessages sent(comm);
   for (const auto& [peer, sizes] : outgoing) {
     Writer writer;
     for (const std::int64_t size : sizes) writer.put(size);
-    posted->control_messages.push_back({peer, writer.take()});
+    sent.send(peer, ControlComm::check_tag, writer.take(), true);
   }
-  posted->requests.reserve(posted->control_messages.size());
   std::map<Rank, Sizes> incoming;
   TurnByTurnBarrier barrier(comm);
-  bool in_barrier = false;
-  const auto turn = [&] {
-    if (const std::optional<Probed> come = probe(comm.get(), MPI_ANY_SOURCE, PrivateComm::check_tag)) {
-      Sizes& sizes = incoming[come->source];
-      sizes.resize(static_cast<std::size_t>(come->bytes) / sizeof(std::int64_t));
-      receive(comm.get(), *come, sizes.data(), sizes.size() * sizeof(std::int64_t));
-      return false;
+  await(comm, [&] {
+    while (const std::optional<FoundMessage> found = comm.find(MPI_ANY_SOURCE, ControlComm::check_tag)) {
+      const Bytes data = found->take();
+      for (Reader reader(data); !reader.done();) incoming[found->source].push_back(reader.get<std::int64_t>());
     }
-    if (in_barrier) return barrier.advance();
-    in_barrier = test_all(posted->requests);
-    return false;
-  };
-  try {
-    for (const ControlMessage& control_message : posted->control_messages)
-      check_mpi(MPI_Issend(control_message.data.data(), static_cast<int>(control_message.data.size()), MPI_BYTE,
-                           control_message.peer, PrivateComm::check_tag, comm.get(),
-                           &posted->requests.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Issend");
-    await(comm, turn);
-  } catch (...) {
-    comm.keep(std::move(posted));
-    throw;
-  }
+    return sent.all_complete() && barrier.advance();
+  });
   return incoming;
 }
 
@@ -124,7 +101,7 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
 }
 
 /// The text of one rank, as all have it.
-std::string share_text(const PrivateComm& comm, Rank owner, const std::string& mine) {
+std::string share_text(const ControlComm& comm, Rank owner, const std::string& mine) {
   std::vector<std::uint8_t> text(512);
   if (owner == comm.rank()) std::copy_n(mine.begin(), std::min(mine.size(), text.size() - 1), text.begin());
   text = reduce_progressing(text, MPI_UINT8_T, MPI_MAX, comm);
@@ -132,13 +109,13 @@ std::string share_text(const PrivateComm& comm, Rank owner, const std::string& m
 }
 
 /// The first rank of which it is true; INT_MAX if there is none.
-Rank first_rank(const PrivateComm& comm, bool is_this) {
+Rank first_rank(const ControlComm& comm, bool is_this) {
   return reduce_progressing(std::vector<int>{is_this ? comm.rank() : INT_MAX}, MPI_INT, MPI_MIN, comm).front();
 }
 
 }  // namespace
 
-void check_same(const PrivateComm& comm, const std::string& what, const std::string& mine, int error_class) {
+void check_same(const ControlComm& comm, const std::string& what, const std::string& mine, int error_class) {
   const Rank first = first_rank(comm, !mine.empty());
   if (first == INT_MAX) return;
   const std::string wanted = share_text(comm, first, mine);
@@ -172,7 +149,7 @@ std::uint64_t edge_sum(Rank rank, const RankPattern& pattern) {
   return sum;
 }
 
-void check_edges(const PrivateComm& comm, const RankPattern& pattern) {
+void check_edges(const ControlComm& comm, const RankPattern& pattern) {
   std::map<Rank, Sizes> outgoing;
   std::map<Rank, Sizes> expected;
   for (const Edge& edge : pattern.out) outgoing[edge.peer].push_back(edge.ranges.bytes());

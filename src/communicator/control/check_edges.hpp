@@ -14,10 +14,10 @@ namespace laneway {
 
 /// Compares both sides of every edge of all ranks, also of edges that only one side has. Collective. Throws
 /// Error(topology) on all ranks, naming the first edge that disagrees, its source, destination and both sizes.
-void check_edges(const PrivateComm& comm, const RankPattern& pattern);
+void check_edges(const ControlComm& comm, const RankPattern& pattern);
 
 /// Throws Error on all ranks if `mine`, of which nobody needs to have one, differs between two: `what`, then what each
 /// has, and its rank. Collective.
-void check_same(const PrivateComm& comm, const std::string& what, const std::string& mine, int error_class);
+void check_same(const ControlComm& comm, const std::string& what, const std::string& mine, int error_class);
 
 }  // namespace laneway

@@ -8,8 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/simulated.hpp"
-#include "mpi/probe.hpp"
-#include "runtime/executor/progress.hpp"
+#include "mpi/check.hpp"
 
 namespace laneway {
 
@@ -17,11 +16,10 @@ namespace {
 
 constexpr int most_simulated = 1 << 26;
 
-int count_of(const Bytes& data) {
+void check_size(const Bytes& data) {
   constexpr std::size_t most = simulated ? most_simulated : INT_MAX;
   require(data.size() <= most, ErrorKind::unsupported,
-          "setup: a message of more than " + std::to_string(most) + " bytes");
-  return static_cast<int>(data.size());
+          [] { return "setup: a message of more than " + std::to_string(most) + " bytes"; });
 }
 
 /// Looking for a message of unknown size is many events of a simulation: there all may be as long as this.
@@ -34,40 +32,38 @@ Bytes receive_simulated(MPI_Comm comm, Rank from, int tag) {
   return {place.get(), place.get() + bytes};
 }
 
-Bytes receive(const PrivateComm& priv, Rank from, int tag) {
-  const MPI_Comm comm = priv.get();
-  if (simulated && !any_active()) return receive_simulated(comm, from, tag);
-  std::optional<Probed> probed;
-  await(priv, [&] { return (probed = probe(comm, from, tag)).has_value(); });
-  Bytes data(static_cast<std::size_t>(probed->bytes));
-  receive(comm, *probed, data.data(), data.size());
-  return data;
-}
-
 }  // namespace
 
-void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& requests) {
-  if (simulated && !any_active()) {
-    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    return;
-  }
-  await(comm, [&] { return test_all(requests); });
+Bytes receive_control_message(const ControlComm& comm, Rank from, int tag) {
+  if (simulated && !any_active()) return receive_simulated(comm.get(), from, tag);
+  std::optional<FoundMessage> found;
+  await(comm, [&] { return (found = find_message(comm.get(), from, tag)).has_value(); });
+  return found->take();
 }
 
 /// One by one, as where arrays of requests return no errors; Open MPI does not say what an error in an array is either.
-bool test_all(std::vector<MPI_Request>& requests) {
-  int flag = 0;
-  if (simulated) {
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE),
-              "MPI_Testall");
+void wait_all_progressing(const ControlComm& comm, std::vector<MPI_Request>& requests) {
+  const auto n = static_cast<int>(requests.size());
+  if (simulated && !any_active())
+    return check_mpi(MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  await(comm, [&] {
+    int flag = 1;
+    if (simulated) check_mpi(MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
+    for (auto request = requests.begin(); !simulated && flag != 0 && request != requests.end(); ++request)
+      if (*request != MPI_REQUEST_NULL) check_mpi(MPI_Test(&*request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
     return flag != 0;
-  }
-  for (MPI_Request& request : requests) {
-    if (request == MPI_REQUEST_NULL) continue;
-    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) return false;
-  }
-  return true;
+  });
+}
+
+int complete_progressing(MPI_Request request) {
+  int code = MPI_SUCCESS;
+  progress_until([&] {
+    int flag = 0;
+    const int tested = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    if (tested != MPI_SUCCESS) code = tested;
+    return flag != 0 || request == MPI_REQUEST_NULL;
+  });
+  return code;
 }
 
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm) {
@@ -77,18 +73,14 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
   }
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(mine, all, count, type, operation, comm, &request), "MPI_Iallreduce");
-  progress_until([&] {
-    int flag = 0;
-    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    return flag != 0;
-  });
+  check_mpi(complete_progressing(request), "MPI_Iallreduce");
 }
 
 /// Recursive doubling by control messages (Thakur, Rabenseifner, Gropp: Optimization of collective communication
 /// operations in MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two
 /// ranks, some of the first hand over to their neighbours.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
-                        const PrivateComm& comm) {
+                        const ControlComm& comm) {
   if constexpr (simulated) return reduce_progressing(mine, all, count, type, operation, comm.get());
   int each = 0;
   check_mpi(MPI_Type_size(type, &each), "MPI_Type_size");
@@ -126,7 +118,7 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
 }
 
 /// Dissemination (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988).
-void barrier_progressing(const PrivateComm& comm) {
+void barrier_progressing(const ControlComm& comm) {
   if constexpr (simulated) {
     // Of other ranks exchanges may be active or not: SMPI's two forms go together.
     if (!any_active()) return check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier");
@@ -153,27 +145,17 @@ std::vector<Bytes> ControlRounds::largest(const std::vector<double>& numbers) {
 
 std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from,
                                            int tag) {
-  // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
-  const auto send = simulated ? &MPI_Issend : &MPI_Isend;
-  auto posted = std::make_unique<Posted>();
-  posted->control_messages = std::move(control_messages);
-  posted->requests.reserve(posted->control_messages.size());
-  try {
-    for (const ControlMessage& control_message : posted->control_messages) {
-      posted->requests.push_back(MPI_REQUEST_NULL);
-      check_mpi(send(control_message.data.data(), count_of(control_message.data), MPI_BYTE, control_message.peer, tag,
-                     comm_.get(), &posted->requests.back()),
-                "MPI_Isend");
-    }
-    std::vector<Bytes> inbox;
-    inbox.reserve(from.size());
-    for (Rank rank : from) inbox.push_back(receive(comm_, rank, tag));
-    wait_all_progressing(comm_, posted->requests);
-    return inbox;
-  } catch (...) {
-    comm_.keep(std::move(posted));
-    throw;
+  ControlMessages sent(comm_);
+  for (ControlMessage& message : control_messages) {
+    check_size(message.data);
+    // SimGrid has all messages that nobody waits for in one list, and looks through it whenever one of them arrives.
+    sent.send(message.peer, tag, std::move(message.data), simulated);
   }
+  std::vector<Bytes> inbox;
+  inbox.reserve(from.size());
+  for (Rank rank : from) inbox.push_back(receive_control_message(comm_, rank, tag));
+  sent.wait();
+  return inbox;
 }
 
 /// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which

@@ -4,17 +4,16 @@
 
 #include "algorithms/planner/planner.hpp"
 #include "base/bytes/wire.hpp"
-#include "base/simulated.hpp"
 #include "communicator/communicator.hpp"
+#include "communicator/control/control_comm.hpp"
 #include "machine/machine.hpp"
-#include "runtime/executor/progress.hpp"
 
 namespace laneway {
 
 /// Carries a planner's rounds as messages on a private communicator, and advances active exchanges while it waits.
 class ControlRounds {
  public:
-  explicit ControlRounds(const PrivateComm& comm) : comm_(comm) {}
+  explicit ControlRounds(const ControlComm& comm) : comm_(comm) {}
 
   [[nodiscard]] std::vector<Bytes> carry(Round round);
   [[nodiscard]] std::vector<Bytes> exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from,
@@ -25,35 +24,26 @@ class ControlRounds {
   [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
   [[nodiscard]] std::vector<Bytes> to_each_other(const Region& region, const Bytes& contribution);
 
-  const PrivateComm& comm_;
+  const ControlComm& comm_;
 };
 
-/// Waits until `done` returns true, advancing active exchanges. Throws PeerFailure where another rank has failed.
-template <class Done>
-void await(const PrivateComm& comm, Done&& done) {
-  constexpr int look = 8;  // once in so many turns: messages mostly come before
-  int turns = 0;
-  progress_until([&] {
-    if (done()) return true;
-    if (!simulated && ++turns % look == 0) comm.check_peers();
-    return false;
-  });
-}
+/// Waits for a message from `from` with this tag.
+[[nodiscard]] Bytes receive_control_message(const ControlComm& comm, Rank from, int tag);
 
 /// Completes `requests`, advancing active exchanges meanwhile.
-void wait_all_progressing(const PrivateComm& comm, std::vector<MPI_Request>& requests);
-/// Whether all, which are not persistent, are complete.
-[[nodiscard]] bool test_all(std::vector<MPI_Request>& requests);
+void wait_all_progressing(const ControlComm& comm, std::vector<MPI_Request>& requests);
+/// The same of one on a communicator on which nobody can be told of a failure. Returns MPI's code.
+[[nodiscard]] int complete_progressing(MPI_Request request);
 
 /// A barrier that advances active exchanges meanwhile.
-void barrier_progressing(const PrivateComm& comm);
+void barrier_progressing(const ControlComm& comm);
 
 /// An allreduce that advances active exchanges meanwhile. All ranks get the same bits.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
-                        const PrivateComm& comm);
+                        const ControlComm& comm);
 template <class T>
 [[nodiscard]] std::vector<T> reduce_progressing(const std::vector<T>& mine, MPI_Datatype type, MPI_Op operation,
-                                                const PrivateComm& comm) {
+                                                const ControlComm& comm) {
   std::vector<T> all(mine.size());
   reduce_progressing(mine.data(), all.data(), static_cast<int>(mine.size()), type, operation, comm);
   return all;

@@ -3,7 +3,6 @@
 #include "base/simulated.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
-#include "mpi/probe.hpp"
 
 namespace laneway {
 
@@ -27,7 +26,7 @@ bool MpiBootstrap::none_fails(const std::function<bool()>& none_failed) const {
   await(comm_, [&] {
     none = none_failed();
     if (none) return true;
-    return probe(comm_.get(), MPI_ANY_SOURCE, PrivateComm::refusal_tag).has_value();
+    return comm_.find(MPI_ANY_SOURCE, ControlComm::refusal_tag).has_value();
   });
   return none;
 }
@@ -36,24 +35,18 @@ bool MpiBootstrap::none_fails(const std::function<bool()>& none_failed) const {
 std::optional<Rank> MpiBootstrap::find_failure(const Region& node, bool failed,
                                                const std::function<bool()>& none_failed) {
   if (!simulated && !failed && none_fails(none_failed)) return std::nullopt;
-  std::vector<MPI_Request> refusals;
+  ControlMessages refusals(comm_);
   for (Rank other : node.members)
-    if (failed && other != rank())
-      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, other, PrivateComm::refusal_tag, comm_.get(),
-                          &refusals.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Isend");
+    if (failed && other != rank()) refusals.send(other, ControlComm::refusal_tag, {});
   std::optional<Rank> first;
   const std::vector<char> all = gather<char>(*this, node, failed);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == 0) continue;
     const Rank other = node.members[i];
     if (!first) first = other;
-    if (other != rank())
-      check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, other, PrivateComm::refusal_tag, comm_.get(),
-                          &refusals.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Irecv");
+    if (other != rank()) (void)receive_control_message(comm_, other, ControlComm::refusal_tag);
   }
-  wait_all_progressing(comm_, refusals);
+  refusals.wait();
   return first;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "communicator/private_comm.hpp"
+#include "communicator/control/control_comm.hpp"
 #include "runtime/carriers/bootstrap.hpp"
 
 namespace laneway {
@@ -8,7 +8,7 @@ namespace laneway {
 /// On a private communicator. Advances active exchanges while it waits.
 class MpiBootstrap final : public Bootstrap {
  public:
-  explicit MpiBootstrap(const PrivateComm& comm) : comm_(comm), handle_(comm.get()) {}
+  explicit MpiBootstrap(const ControlComm& comm) : comm_(comm), handle_(comm.get()) {}
 
   [[nodiscard]] Rank rank() const override { return comm_.rank(); }
   [[nodiscard]] const void* communicator() const override { return &handle_; }
@@ -21,7 +21,7 @@ class MpiBootstrap final : public Bootstrap {
  private:
   [[nodiscard]] bool none_fails(const std::function<bool()>& none_failed) const;
 
-  const PrivateComm& comm_;
+  const ControlComm& comm_;
   MPI_Comm handle_;
 };
 

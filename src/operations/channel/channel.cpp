@@ -132,8 +132,7 @@ bool Channel::progress() {
     }
   }
   if (!helped_ || !messages_) return true;
-  int flag = 0;
-  MPI_Iprobe(options_.peer, pairs_->tag_back(tags_.first_tag), pairs_->get(), &flag, MPI_STATUS_IGNORE);
+  advance_mpi(pairs_->get());
   return false;
 }
 
@@ -214,7 +213,6 @@ void Channel::check_message_size() const {
 
 void Channel::use_messages(const Answer& tags) {
   if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
-  tags_ = tags;
   messages_ = std::make_shared<ChannelMessages>(
       ChannelMessages::Way{pairs_->get(), options_.peer, tags.first_tag, pairs_->tag_back(tags.first_tag)},
       options_.is_sender, options_.bytes, options_.segments, options_.buffer);

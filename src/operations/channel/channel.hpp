@@ -107,7 +107,6 @@ class Channel final : private Progressive {
   Handshake mine_;
   std::optional<Handshake> other_;
   std::optional<Answer> reply_;
-  Answer tags_{.first_tag = -1};        // of a channel by messages
   std::shared_ptr<std::byte> mapping_;  // of a receiver from the beginning
   std::optional<ChannelMemory> memory_;
   std::vector<std::uint64_t> copied_;  // to the receiver's buffer, by segment: the number of the put

@@ -9,7 +9,6 @@
 #include "communicator/deferred_free.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/attribute_key.hpp"
-#include "mpi/probe.hpp"
 #include "mpi/running.hpp"
 #include "runtime/carriers/messages/advance.hpp"
 #include "runtime/executor/progress.hpp"
@@ -29,6 +28,13 @@ std::mutex making;
 
 bool is_sender(EndRole role) {
   return role == EndRole::partitioned_send || role == EndRole::channel_send;
+}
+
+template <class T>
+Bytes bytes_of(const T& value) {
+  Writer writer;
+  writer.put(value);
+  return writer.take();
 }
 
 /// The role at the other end.
@@ -101,18 +107,13 @@ Handshake PairComm::send_handshake(Rank peer, Handshake handshake) {
   open_ends_.fetch_add(1, std::memory_order_relaxed);
   (void)peer_ends_[Key(peer, handshake.role, handshake.tag, handshake.number)];
   contacted_.insert(peer);
-  Outgoing& said = outgoing_.emplace_back();
-  said.peer = peer;
-  said.handshake = handshake;
+  outgoing_.queue(peer, ControlComm::handshake_tag, bytes_of(handshake));
   if (ready()) advance();
   return handshake;
 }
 
 void PairComm::send_answer(Rank peer, const Handshake& mine, const Answer& answer) {
-  Outgoing& said = outgoing_.emplace_back();
-  said.peer = peer;
-  said.answer = {mine.role, mine.tag, mine.number, answer};
-  said.is_answer = true;
+  outgoing_.queue(peer, ControlComm::answer_tag, bytes_of(SentAnswer{mine.role, mine.tag, mine.number, answer}));
 }
 
 void PairComm::answer(Rank peer, const Handshake& mine, const Answer& answer) {
@@ -121,46 +122,28 @@ void PairComm::answer(Rank peer, const Handshake& mine, const Answer& answer) {
   if (ready()) advance();
 }
 
-/// What has been said is kept until MPI no longer reads it.
-void PairComm::send_all() {
-  for (auto said = outgoing_.begin(); said != outgoing_.end();) {
-    int flag = 0;
-    if (said->request == MPI_REQUEST_NULL) {
-      const void* const data = said->is_answer ? static_cast<const void*>(&said->answer) : &said->handshake;
-      check_mpi(MPI_Isend(data, static_cast<int>(said->is_answer ? sizeof(SentAnswer) : sizeof(Handshake)), MPI_BYTE,
-                          said->peer, said->is_answer ? answer_tag : handshake_tag, get(), &said->request),
-                "MPI_Isend");
-    }
-    check_mpi(MPI_Test(&said->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    said = flag != 0 ? outgoing_.erase(said) : std::next(said);
-  }
-}
-
 bool PairComm::has_sent_all() {
   const std::unique_lock turn(lock_, std::try_to_lock);
   if (!turn) return false;
-  send_all();
-  return outgoing_.empty();
+  outgoing_.begin_all();
+  return outgoing_.all_complete();
 }
 
 void PairComm::advance() {
-  send_all();
-  Handshake handshake;
-  while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, handshake_tag)) {
-    receive(get(), *come, &handshake, sizeof handshake);
-    PeerEnd* const peer_end = peer_end_of(Key(come->source, opposite(handshake.role), handshake.tag, handshake.number));
+  outgoing_.begin_all();
+  private_.take_all<Handshake>(ControlComm::handshake_tag, [&](Rank peer, const Handshake& handshake) {
+    PeerEnd* const peer_end = peer_end_of(Key(peer, opposite(handshake.role), handshake.tag, handshake.number));
     if (peer_end != nullptr && !peer_end->is_left) peer_end->handshake = handshake;
-  }
-  SentAnswer sent{};
-  while (const std::optional<Probed> come = probe(get(), MPI_ANY_SOURCE, answer_tag)) {
-    receive(get(), *come, &sent, sizeof sent);
-    on_answer(Key(come->source, opposite(sent.role), sent.tag, sent.number), sent.answer);
-  }
+  });
+  private_.take_all<SentAnswer>(ControlComm::answer_tag, [&](Rank peer, const SentAnswer& sent) {
+    on_answer(Key(peer, opposite(sent.role), sent.tag, sent.number), sent.answer);
+  });
   for (const Key& key : left_) {
     const PeerEnd& left = peer_ends_.at(key);
     drain(std::get<0>(key), left.first_tag, left.tags);
   }
-  send_all();
+  outgoing_.begin_all();
+  (void)outgoing_.all_complete();
 }
 
 /// Null for an end that has been freed, and owes nothing.
@@ -198,7 +181,7 @@ bool PairComm::finish_if_over(const Key& key, PeerEnd& left, Reply said) {
   if (left.first_tag < 0) return true;
   drain(peer, sends ? tag_back(left.first_tag) : left.first_tag, left.tags);
   if (sends) {
-    give_back(peer, left.first_tag, left.tags);
+    free_tags_.at(peer).give_back(left.first_tag, left.tags);
   } else {
     Handshake mine;
     mine.role = role;
@@ -261,37 +244,16 @@ std::optional<Answer> PairComm::take_answer(Rank peer, const Handshake& mine) {
 int PairComm::take_tags(Rank peer, const Handshake& mine, std::int64_t count) {
   {
     const std::lock_guard turn(lock_);
-    const auto [place, is_new] = free_tags_.try_emplace(peer);
-    std::map<int, int>& free = place->second;
-    if (is_new) free[first_free_tag] = last_tag();
-    for (auto range = free.begin(); range != free.end(); ++range) {
-      const auto [begin, end] = *range;
-      if (end - begin < count) continue;
-      free.erase(range);
+    TagSpace& free = free_tags_.try_emplace(peer, int{own_channels}, last_tag()).first->second;
+    if (const std::optional<int> first = count <= last_tag() ? free.take(static_cast<int>(count)) : std::nullopt) {
       PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
-      peer_end.first_tag = begin;
+      peer_end.first_tag = *first;
       peer_end.tags = static_cast<std::int32_t>(count);
-      if (const int rest = begin + static_cast<int>(count); rest < end) free[rest] = end;
-      return begin;
+      return *first;
     }
   }
   answer(peer, mine, {.what = Reply::no_tags});
   throw_no_tags(rank(), peer);
-}
-
-void PairComm::give_back(Rank peer, int first, int count) {
-  if (count == 0) return;
-  std::map<int, int>& free = free_tags_.at(peer);
-  auto range = free.emplace(first, first + count).first;
-  if (const auto after = std::next(range); after != free.end() && after->first == range->second) {
-    range->second = after->second;
-    free.erase(after);
-  }
-  if (range == free.begin()) return;
-  if (const auto before = std::prev(range); before->second == range->first) {
-    before->second = range->second;
-    free.erase(range);
-  }
 }
 
 void PairComm::throw_no_tags(Rank from, Rank to) {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,9 +14,11 @@
 #include <vector>
 
 #include "base/process/spin_lock.hpp"
+#include "communicator/control/control_comm.hpp"
 #include "communicator/error_handler.hpp"
 #include "communicator/hints/hints.hpp"
 #include "communicator/private_comm.hpp"
+#include "mpi/tag_space.hpp"
 #include "operations/channel/channel_memory_pool.hpp"
 #include "operations/channel/other_process.hpp"
 
@@ -115,7 +116,6 @@ class PairComm final : public Resident {
 
  private:
   [[nodiscard]] static std::shared_ptr<PairComm> attached_to(MPI_Comm comm);
-  enum Tag { handshake_tag = 0, answer_tag = 1, first_free_tag = own_channels };
   /// An end of this rank: the peer, its role, the program's tag, its number.
   using Key = std::tuple<Rank, EndRole, std::int32_t, std::int64_t>;
   struct SentAnswer {
@@ -123,14 +123,6 @@ class PairComm final : public Resident {
     std::int32_t tag;
     std::int64_t number;
     Answer answer;
-  };
-  /// On its way to the other.
-  struct Outgoing {
-    Rank peer = 0;
-    Handshake handshake;
-    SentAnswer answer{};
-    bool is_answer = false;
-    MPI_Request request = MPI_REQUEST_NULL;
   };
   /// What has come for an end that this rank has not made yet, has, or has freed while the other may still send to it.
   struct PeerEnd {
@@ -145,12 +137,10 @@ class PairComm final : public Resident {
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
   void send_answer(Rank peer, const Handshake& mine, const Answer& answer);
   void advance();
-  void send_all();
   [[nodiscard]] PeerEnd* peer_end_of(const Key& key);
   void on_answer(const Key& key, const Answer& answer);
   [[nodiscard]] bool finish_if_over(const Key& key, PeerEnd& left, Reply said);
   void drain(Rank peer, int first, int count);
-  void give_back(Rank peer, int first, int count);
   [[nodiscard]] int last_tag() const { return private_.largest_tag() / 2; }
 
   std::shared_ptr<UserComm> user_;
@@ -162,12 +152,12 @@ class PairComm final : public Resident {
   /// thread, by the progress engine, which then does nothing.
   SpinLock lock_;
   std::atomic<int> open_ends_{0};
-  std::list<Outgoing> outgoing_;
+  ControlMessages outgoing_{private_};
   std::set<Rank> contacted_;
   std::map<Key, PeerEnd> peer_ends_;
   std::set<Key> left_;  // freed receivers, from which no receive is posted any more
   std::map<Key, std::int64_t> numbers_;
-  std::map<Rank, std::map<int, int>> free_tags_;  // beginnings and ends
+  std::map<Rank, TagSpace> free_tags_;
 };
 
 }  // namespace laneway

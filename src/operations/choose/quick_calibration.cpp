@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <list>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -27,10 +28,7 @@ constexpr int large_repeats = 5;
 
 class Probe {
  public:
-  explicit Probe(const PrivateComm& comm) : comm_(comm), posted_(std::make_unique<Posted>()) {
-    posted_->control_messages.resize(2, {0, Bytes(large_bytes)});
-    posted_->requests.reserve(2);
-  }
+  explicit Probe(const PrivateComm& comm) : comm_(comm), messages_(2, {0, setup_tag, Bytes(large_bytes)}) {}
 
   /// Median seconds of a message between two ranks, on both of them.
   [[nodiscard]] double one_way(Rank first, Rank second, int bytes) {
@@ -51,36 +49,31 @@ class Probe {
  private:
   void message(Rank peer, int bytes, bool sends, bool receives) {
     if constexpr (simulated) return block(peer, bytes, sends, receives);
-    std::vector<MPI_Request>& requests = posted_->requests;
-    requests.clear();
     try {
       if (receives)
-        check_mpi(MPI_Irecv(posted_->control_messages[0].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag,
-                            comm_.get(), &requests.emplace_back(MPI_REQUEST_NULL)),
+        check_mpi(MPI_Irecv(in().data.data(), bytes, MPI_BYTE, peer, setup_tag, comm_.get(), &in().request),
                   "MPI_Irecv");
       if (sends)
-        check_mpi(MPI_Isend(posted_->control_messages[1].data.data(), bytes, MPI_BYTE, peer, PrivateComm::setup_tag,
-                            comm_.get(), &requests.emplace_back(MPI_REQUEST_NULL)),
+        check_mpi(MPI_Isend(out().data.data(), bytes, MPI_BYTE, peer, setup_tag, comm_.get(), &out().request),
                   "MPI_Isend");
-      wait_all_progressing(comm_, requests);
+      await(comm_, [&] { return in().is_complete() && out().is_complete(); });
     } catch (...) {
-      comm_.keep(std::move(posted_));
+      comm_.keep(std::move(messages_));
       throw;
     }
   }
   /// The same by calls that block: fewer events of a simulation.
   void block(Rank peer, int bytes, bool sends, bool receives) {
-    std::byte* const in = posted_->control_messages[0].data.data();
-    std::byte* const out = posted_->control_messages[1].data.data();
-    const int tag = PrivateComm::setup_tag;
+    std::byte* const from = in().data.data();
+    std::byte* const to = out().data.data();
     if (sends && receives)
-      check_mpi(
-          MPI_Sendrecv(out, bytes, MPI_BYTE, peer, tag, in, bytes, MPI_BYTE, peer, tag, comm_.get(), MPI_STATUS_IGNORE),
-          "MPI_Sendrecv");
+      check_mpi(MPI_Sendrecv(to, bytes, MPI_BYTE, peer, setup_tag, from, bytes, MPI_BYTE, peer, setup_tag, comm_.get(),
+                             MPI_STATUS_IGNORE),
+                "MPI_Sendrecv");
     else if (sends)
-      check_mpi(MPI_Send(out, bytes, MPI_BYTE, peer, tag, comm_.get()), "MPI_Send");
+      check_mpi(MPI_Send(to, bytes, MPI_BYTE, peer, setup_tag, comm_.get()), "MPI_Send");
     else
-      check_mpi(MPI_Recv(in, bytes, MPI_BYTE, peer, tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+      check_mpi(MPI_Recv(from, bytes, MPI_BYTE, peer, setup_tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
   }
   template <class F>
   double median(int bytes, F&& round) {
@@ -94,8 +87,13 @@ class Probe {
     return laneway::median(std::move(seconds));
   }
 
+  [[nodiscard]] MessageUnderWay& in() { return messages_.front(); }
+  [[nodiscard]] MessageUnderWay& out() { return messages_.back(); }
+
+  static constexpr int setup_tag = ControlComm::setup_tag;
+
   const PrivateComm& comm_;
-  std::unique_ptr<Posted> posted_;  // what comes, and what goes
+  std::list<MessageUnderWay> messages_;  // what comes, and what goes
 };
 
 std::vector<double> largest(const PrivateComm& comm, const std::vector<double>& numbers) {

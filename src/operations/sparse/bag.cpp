@@ -1,7 +1,6 @@
 #include "operations/sparse/bag.hpp"
 
 #include <climits>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -16,9 +15,7 @@ namespace laneway {
 
 namespace {
 
-constexpr int bag_tag = PrivateComm::nonblocking_tag;
-
-/// Comes after the data, so that this need not be moved.
+/// Comes after the data.
 struct BagTrailer {
   std::uint32_t round;
   std::uint32_t messages;
@@ -32,56 +29,20 @@ constexpr MPI_Count most_bag_message = INT_MAX - 64;
 
 }  // namespace
 
-MpiBagMessenger::~MpiBagMessenger() {
-  // After a failure MPI may still use what is here.
-  auto posted = std::make_unique<Posted>();
-  for (auto* const messages : {&sending_, &receiving_})
-    for (auto& message : *messages) {
-      posted->control_messages.push_back({message->other, std::move(message->data)});
-      posted->requests.push_back(message->request);
-    }
-  if (!posted->requests.empty()) comm_->keep(std::move(posted));
-}
-
 void MpiBagMessenger::send(Rank to, BagMessage incoming) {
-  const BagTrailer trailer{incoming.round, incoming.messages, static_cast<std::uint32_t>(incoming.topic)};
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
-  incoming.data.insert(incoming.data.end(), bytes, bytes + sizeof trailer);
-  sending_.push_back(std::make_unique<UnderWay>(UnderWay{std::move(incoming.data), MPI_REQUEST_NULL, to}));
-  UnderWay& message = *sending_.back();
-  check_mpi(MPI_Isend(message.data.data(), static_cast<int>(message.data.size()), MPI_BYTE, to, bag_tag, comm_->get(),
-                      &message.request),
-            "MPI_Isend");
-}
-
-bool MpiBagMessenger::all_sent() {
-  while (!sending_.empty()) {
-    int flag = 0;
-    check_mpi(MPI_Test(&sending_.front()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) return false;
-    sending_.pop_front();
-  }
-  return true;
+  append(incoming.data, BagTrailer{incoming.round, incoming.messages, static_cast<std::uint32_t>(incoming.topic)});
+  sending_.send(to, ControlComm::bag_tag, std::move(incoming.data));
 }
 
 /// In the order in which messages were found: what one rank has sent later must not come first.
 std::optional<BagMessage> MpiBagMessenger::take() {
-  receive_probed(comm_->get(), bag_tag, receiving_);
+  receiving_.receive(ControlComm::bag_tag);
   (void)all_sent();
-  if (receiving_.empty()) return std::nullopt;
-  UnderWay& message = *receiving_.front();
-  int flag = 0;
-  check_mpi(MPI_Test(&message.request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-  if (flag == 0) return std::nullopt;
-  BagTrailer trailer;
-  LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
-  const std::size_t bytes = message.data.size() - sizeof trailer;
-  std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
-  message.data.resize(bytes);
-  BagMessage incoming{message.other, static_cast<BagTopic>(trailer.topic), trailer.round, trailer.messages,
-                      std::move(message.data)};
-  receiving_.pop_front();
-  return incoming;
+  std::optional<MessageUnderWay> message = receiving_.take(true);
+  if (!message) return std::nullopt;
+  const auto trailer = take_trailer<BagTrailer>(message->data);
+  return BagMessage{message->other, static_cast<BagTopic>(trailer.topic), trailer.round, trailer.messages,
+                    std::move(message->data)};
 }
 
 MpiBag::MpiBag(Communicator& communicator, MPI_Info info, std::exception_ptr failure)

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "communicator/background.hpp"
 #include "communicator/communicator.hpp"
 #include "operations/request/request.hpp"
-#include "operations/sparse/probed.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -23,19 +21,16 @@ namespace laneway {
 class MpiBagMessenger final : public BagMessenger {
  public:
   explicit MpiBagMessenger(std::shared_ptr<PrivateComm> comm) : comm_(std::move(comm)) {}
-  ~MpiBagMessenger() override;
-  MpiBagMessenger(const MpiBagMessenger&) = delete;
-  MpiBagMessenger& operator=(const MpiBagMessenger&) = delete;
 
   [[nodiscard]] Rank rank() const override { return comm_->rank(); }
   void send(Rank to, BagMessage incoming) override;
   [[nodiscard]] std::optional<BagMessage> take() override;
-  [[nodiscard]] bool all_sent() override;
+  [[nodiscard]] bool all_sent() override { return sending_.all_complete(); }
 
  private:
   std::shared_ptr<PrivateComm> comm_;
-  std::deque<std::unique_ptr<UnderWay>> sending_;
-  std::deque<std::unique_ptr<UnderWay>> receiving_;
+  ControlMessages sending_{*comm_};
+  ControlMessages receiving_{*comm_};
 };
 
 /// A bag of the ranks of a communicator.

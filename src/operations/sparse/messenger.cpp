@@ -1,7 +1,6 @@
 #include "operations/sparse/messenger.hpp"
 
 #include <climits>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -13,7 +12,7 @@ namespace laneway {
 
 namespace {
 
-/// Comes after the data, so that this need not be moved.
+/// Comes after the data.
 struct Trailer {
   std::uint32_t round;
   std::uint16_t step;
@@ -23,70 +22,24 @@ struct Trailer {
 
 }  // namespace
 
-MpiMessenger::~MpiMessenger() {
-  // After a failure MPI may still use what is here.
-  auto posted = std::make_unique<Posted>();
-  const auto keep = [&](auto& messages) {
-    for (auto& message : messages) {
-      if (message->request == MPI_REQUEST_NULL) continue;
-      posted->control_messages.push_back({message->other, std::move(message->data)});
-      posted->requests.push_back(message->request);
-    }
-  };
-  keep(acknowledged_);
-  keep(sending_);
-  keep(receiving_);
-  if (!posted->requests.empty()) comm_->keep(std::move(posted));
-}
-
 void MpiMessenger::send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) {
   require(data.size() <= INT_MAX - sizeof(Trailer), ErrorKind::unsupported,
           "a message of discovery of more than 2 GiB");
-  const Trailer trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), way_};
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&trailer);
-  data.insert(data.end(), bytes, bytes + sizeof trailer);
-  auto& messages = acknowledged ? acknowledged_ : sending_;
-  messages.push_back(std::make_unique<UnderWay>(UnderWay{std::move(data), MPI_REQUEST_NULL, to}));
-  UnderWay& message = *messages.back();
-  check_mpi((acknowledged ? MPI_Issend : MPI_Isend)(message.data.data(), static_cast<int>(message.data.size()),
-                                                    MPI_BYTE, to, tag_, comm_->get(), &message.request),
-            acknowledged ? "MPI_Issend" : "MPI_Isend");
+  append(data, Trailer{round_, static_cast<std::uint16_t>(step), static_cast<std::uint8_t>(topic), way_});
+  (acknowledged ? acknowledged_ : sending_).send(to, tag_, std::move(data), acknowledged);
   sent_to_.push_back(to);
 }
 
-bool MpiMessenger::complete(std::vector<std::unique_ptr<UnderWay>>& messages) {
-  while (!messages.empty()) {
-    int flag = 0;
-    check_mpi(MPI_Test(&messages.back()->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) return false;
-    messages.pop_back();
-  }
-  return true;
-}
-
 std::optional<RoundMessage> MpiMessenger::take() {
-  receive_probed(comm_->get(), tag_, receiving_);
-  for (auto message = receiving_.begin(); message != receiving_.end();) {
-    int flag = 0;
-    check_mpi(MPI_Test(&(*message)->request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) {
-      ++message;
-      continue;
-    }
-    UnderWay here = std::move(**message);
-    message = receiving_.erase(message);
-    if (std::optional<RoundMessage> incoming = open(std::move(here))) return incoming;
-  }
+  receiving_.receive(tag_);
+  while (std::optional<MessageUnderWay> message = receiving_.take(false))
+    if (std::optional<RoundMessage> incoming = open(std::move(*message))) return incoming;
   return std::nullopt;
 }
 
 /// Nothing where the sender does it another way.
-std::optional<RoundMessage> MpiMessenger::open(UnderWay message) {
-  Trailer trailer;
-  LANEWAY_ASSERT(message.data.size() >= sizeof trailer);
-  const std::size_t bytes = message.data.size() - sizeof trailer;
-  std::memcpy(&trailer, message.data.data() + bytes, sizeof trailer);
-  message.data.resize(bytes);
+std::optional<RoundMessage> MpiMessenger::open(MessageUnderWay message) {
+  const auto trailer = take_trailer<Trailer>(message.data);
   LANEWAY_ASSERT(trailer.round == round_);
   const auto topic = static_cast<Topic>(trailer.topic);
   if (topic != Topic::alarm) {

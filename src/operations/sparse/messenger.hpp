@@ -3,14 +3,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "algorithms/rendezvous/messenger.hpp"
+#include "communicator/control/control_comm.hpp"
 #include "communicator/private_comm.hpp"
-#include "operations/sparse/probed.hpp"
 
 namespace laneway {
 
@@ -20,22 +19,19 @@ class MpiMessenger final : public Messenger {
   /// `round` and `way` go with each message. What comes another way is not taken: then `differs()`.
   MpiMessenger(std::shared_ptr<PrivateComm> comm, int tag, std::uint32_t round, std::uint8_t way)
       : comm_(std::move(comm)), tag_(tag), round_(round), way_(way) {}
-  ~MpiMessenger() override;
-  MpiMessenger(const MpiMessenger&) = delete;
-  MpiMessenger& operator=(const MpiMessenger&) = delete;
 
   [[nodiscard]] Rank rank() const override { return comm_->rank(); }
   [[nodiscard]] Rank size() const override { return comm_->size(); }
   using Messenger::send;
   void send(Rank to, Topic topic, int step, Bytes data, bool acknowledged) override;
-  [[nodiscard]] bool all_taken() override { return complete(acknowledged_); }
+  [[nodiscard]] bool all_taken() override { return acknowledged_.all_complete(); }
   [[nodiscard]] std::optional<RoundMessage> take() override;
   /// All ranks meet in it.
   void count_at(const std::vector<Rank>& ranks) override;
   [[nodiscard]] std::optional<int> counted() override { return counted_; }
 
   /// Nothing is under way from or to this rank, as far as it has begun.
-  [[nodiscard]] bool idle() { return receiving_.empty() && complete(acknowledged_) && complete(sending_); }
+  [[nodiscard]] bool idle() { return receiving_.empty() && acknowledged_.all_complete() && sending_.all_complete(); }
   [[nodiscard]] std::int64_t messages() const { return static_cast<std::int64_t>(sent_to_.size()); }
   /// @name Where ranks do not do the same
   /// @{
@@ -46,8 +42,7 @@ class MpiMessenger final : public Messenger {
   /// @}
 
  private:
-  [[nodiscard]] static bool complete(std::vector<std::unique_ptr<UnderWay>>& messages);
-  [[nodiscard]] std::optional<RoundMessage> open(UnderWay message);
+  [[nodiscard]] std::optional<RoundMessage> open(MessageUnderWay message);
 
   std::shared_ptr<PrivateComm> comm_;
   int tag_;
@@ -56,9 +51,9 @@ class MpiMessenger final : public Messenger {
   std::vector<Rank> sent_to_;  // of each message
   std::int64_t come_ = 0;
   bool differs_ = false;
-  std::vector<std::unique_ptr<UnderWay>> acknowledged_;
-  std::vector<std::unique_ptr<UnderWay>> sending_;
-  std::deque<std::unique_ptr<UnderWay>> receiving_;
+  ControlMessages acknowledged_{*comm_};
+  ControlMessages sending_{*comm_};
+  ControlMessages receiving_{*comm_};
   std::optional<int> counted_;
 };
 
