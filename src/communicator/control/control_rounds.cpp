@@ -44,8 +44,7 @@ Bytes receive_control_message(const ControlComm& comm, Rank from, int tag) {
 /// One by one, as where arrays of requests return no errors; Open MPI does not say what an error in an array is either.
 void wait_all_progressing(const ControlComm& comm, std::vector<MPI_Request>& requests) {
   const auto n = static_cast<int>(requests.size());
-  if (simulated && !any_active())
-    return check_mpi(MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  if (simulated && !any_active()) return check_mpi(MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   await(comm, [&] {
     int flag = 1;
     if (simulated) check_mpi(MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
