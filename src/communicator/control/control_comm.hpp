@@ -96,7 +96,7 @@ class ControlComm {
   class Together {
    public:
     explicit Together(const ControlComm& comm) : comm_(comm) {
-      comm_.step_ = {.is_open = true, .number = ++steps_begun_};
+      comm_.step_ = {.is_open = true, .in_part = comm_.step_.in_part, .number = ++steps_begun_};
       ++comm_.came_.steps;
     }
     ~Together() { comm_.step_.is_open = comm_.step_.in_part = false; }
