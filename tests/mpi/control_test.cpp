@@ -239,6 +239,7 @@ TEST_F(ControlTest, NothingIsLeftOfAStepThatHasFailed) {
   EXPECT_FALSE(comm_->is_doubtful()) << "it can never be freed";
   PMPI_Barrier(MPI_COMM_WORLD);
   EXPECT_FALSE(look_for_message(comm_->get(), MPI_ANY_SOURCE, MPI_ANY_TAG));
+  PMPI_Barrier(MPI_COMM_WORLD);
   EXPECT_EQ(failure_in([&] { comm_->meet(); }), "");
 }
 
