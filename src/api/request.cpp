@@ -7,8 +7,8 @@
 #include "api/barrier.hpp"
 #include "operations/choose/reasons.hpp"
 #include "plan/plan.hpp"
+#include "runtime/device/buffers.hpp"
 #include "runtime/device/memory.hpp"
-#include "runtime/executor/device_copies.hpp"
 
 using namespace laneway;
 

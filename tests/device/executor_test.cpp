@@ -99,7 +99,7 @@ InProcessNetwork device_aware_network() {
 }
 
 std::unique_ptr<Executor> make_executor(const Plan& plan, const Buffers& buffers, MemoryPath path, Transport& transport,
-                                        std::shared_ptr<NodeMemory> memory = nullptr, bool in_stream = false) {
+                                        std::shared_ptr<PlanMemory> memory = nullptr, bool in_stream = false) {
   BufferMemory where = glance_at(buffers, plan);
   where.device_aware = path == MemoryPath::device_aware;
   // Rows are a kernel's, an engine's, or some the one's and some the other's.

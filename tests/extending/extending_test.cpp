@@ -10,12 +10,17 @@
 #include <string>
 #include <utility>
 
+#include "../unit/virtual_node.hpp"
 #include "algorithms/collective/rules.hpp"
 #include "algorithms/neighborhood/strategy.hpp"
 #include "algorithms/rendezvous/finder.hpp"
 #include "runtime/carriers/carrier.hpp"
 
 namespace laneway {
+
+/// How many messages that carrier has moved, and one more for asking.
+std::int64_t moved_by_tiny();
+
 namespace {
 
 std::ptrdiff_t files_in(const char* folder) {
@@ -45,6 +50,20 @@ TEST(Extending, ACarrierIsARowBesideItsFolder) {
   std::ranges::set_difference(own, librarys, std::inserter(more, more.end()));
   EXPECT_EQ(more.size(), 2U);
   EXPECT_FALSE(librarys.empty());
+}
+
+/// It runs its steps itself, with words that nobody else could await.
+TEST(Extending, ACarrierMovesByItself) {
+  const std::int64_t before = moved_by_tiny();
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const cases::Case c = cases::make_case(seed);
+    cases::Random random(seed);
+    const cases::Localized localized =
+        cases::localize(random, c, cases::candidates(seed).front(), cases::NodeUse::own_staging, &carriers().front());
+    const cases::Exchanges data(random, c.pattern, 5);
+    ASSERT_EQ(cases::run_exchanges(random, localized, data), "") << "seed " << seed;
+  }
+  EXPECT_GT(moved_by_tiny(), before + 100);
 }
 
 TEST(Extending, TablesHaveWhatIsAdded) {

@@ -83,6 +83,25 @@ def test_long_functions_and_files_are_found(tmp_path: Path) -> None:
     assert file == "src/base/a.cpp: 601 lines, more than 600"
 
 
+def test_the_executor_names_no_carrier_and_holds_little(tmp_path: Path) -> None:
+    folder = tmp_path / "src/runtime/executor"
+    row = tmp_path / "src/runtime/carriers/node/carrier.cpp"
+    for place in (folder, row.parent):
+        place.mkdir(parents=True)
+    row.touch()
+    members = "".join(f"  std::vector<int> member{i}_ = {{}};\n" for i in range(20))
+    (folder / "executor.hpp").write_text(f"class Executor {{\n  int f() const {{ return last_; }}\n{members}}};\n")
+    (folder / "a.cpp").write_text('#include "runtime/carriers/carrier.hpp"\n')
+    assert lint.check_executor(tmp_path) == []
+    (folder / "executor.hpp").write_text(f"class Executor {{\n{members}  Puts* puts_ = nullptr;  // or null\n}};\n")
+    (folder / "a.cpp").write_text('#include "runtime/carriers/rma/puts.hpp"\nauto row = node_carrier();\n')
+    assert lint.check_executor(tmp_path) == [
+        "src/runtime/executor/a.cpp:1: the executor names a carrier: runtime/carriers/rma/puts.hpp",
+        "src/runtime/executor/a.cpp:2: the executor names a carrier: node_carrier",
+        "src/runtime/executor/executor.hpp: 21 data members, more than 20",
+    ]
+
+
 def test_clang_tidy_looks_at_the_lines_that_a_branch_changes(tree: Path) -> None:
     _needs("clang-tidy-19")
 

@@ -118,7 +118,7 @@ TEST_P(Property, PlansAsTheyRunAreProven) {
   // Under sanitizers there are too few seeds for all pairs of carriers and uses.
   if (one != nullptr || cases::sanitized) return;
   for (const Carrier& carrier : carriers())
-    EXPECT_EQ(carried_by[carrier.name] > 0, carrier.bind != nullptr) << carrier.name << " was not tried";
+    EXPECT_EQ(carried_by[carrier.name] > 0, carrier.reaches != nullptr) << carrier.name << " was not tried";
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Property, testing::Range(0, 4));

@@ -48,14 +48,7 @@ class Arenas {
           if (cases::is_pulled(step)) all_[static_cast<std::size_t>(step.peer)]->add_readers({plan.rank});
   }
 
-  void give(std::size_t rank, NodeMemory& memory) const {
-    memory.arena = all_[rank];
-    for (const auto& [peer, part] : all_[rank]->parts()) {
-      memory.peers[peer].staging = part.staging;
-      memory.peers[peer].words = part.words;
-    }
-    memory.own = memory.peers[static_cast<Rank>(rank)];
-  }
+  void give(std::size_t rank, PlanMemory& memory) const { use_arena(memory, all_[rank]); }
 
  private:
   std::vector<std::vector<std::uint64_t>> memory_;
@@ -68,7 +61,7 @@ class SharingRank {
   SharingRank(std::size_t rank, const std::vector<Sharer>& sharers, const std::vector<Turn>& turns)
       : rank_(rank), sharers_(sharers), turns_(turns) {}
 
-  void bind(const Sharer& sharer, const std::vector<Memory>& send, std::shared_ptr<NodeMemory> memory,
+  void bind(const Sharer& sharer, const std::vector<Memory>& send, std::shared_ptr<PlanMemory> memory,
             InProcessNetwork& network) {
     const std::unique_ptr<Transport> transport = network.transport(static_cast<Rank>(rank_));
     Bound& bound = *bound_.emplace_back(std::make_unique<Bound>(Bound{send[rank_], sharer.before[rank_], nullptr}));
@@ -161,7 +154,7 @@ struct SharingCase {
       InProcessNetwork& network = *networks.emplace_back(std::make_unique<InProcessNetwork>());
       const std::vector<Memory> send = cases::buffers(random, sharer.pattern, &RankPattern::out);
       for (std::size_t r = 0; r < nodes.size(); ++r) {
-        const std::shared_ptr<NodeMemory> memory = shared.seen_by(r);
+        const std::shared_ptr<PlanMemory> memory = shared.seen_by(r);
         arenas.give(r, *memory);
         all[r].bind(sharer, send, memory, network);
       }

@@ -77,17 +77,16 @@ class SharedByAll {
         pinned.emplace_back(device, words.data(), words.size() * sizeof(std::uint64_t));
     return pinned;
   }
-  std::shared_ptr<NodeMemory> seen_by(std::size_t rank) {
+  std::shared_ptr<PlanMemory> seen_by(std::size_t rank) {
     auto memory = std::make_shared<NodeMemory>();
     memory->own = part(rank);
     for (std::size_t peer = 0; peer < windows_.size(); ++peer) memory->peers[static_cast<Rank>(peer)] = part(peer);
-    return memory;
+    return plan_memory(std::move(memory));
   }
 
  private:
   NodeMemory::Part part(std::size_t rank) {
-    auto* const window = reinterpret_cast<std::byte*>(windows_[rank].data());
-    return {window, reinterpret_cast<std::byte*>(staging_[rank].data()), window};
+    return {reinterpret_cast<std::byte*>(windows_[rank].data()), reinterpret_cast<std::byte*>(staging_[rank].data())};
   }
 
   std::vector<std::vector<std::uint64_t>> windows_;
@@ -118,7 +117,7 @@ struct Exchanges {
 /// A rank that runs exchange after exchange with new data, at its own pace.
 class VirtualRank {
  public:
-  VirtualRank(std::size_t rank, const Plan& plan, std::shared_ptr<NodeMemory> memory, Transport& transport,
+  VirtualRank(std::size_t rank, const Plan& plan, std::shared_ptr<PlanMemory> memory, Transport& transport,
               const Exchanges& data, Combiners combiners = {})
       : rank_(rank), data_(data), mine_(data.send[0][rank]), received_(data.before[rank]) {
     const Buffers own{base_of(mine_), base_of(received_)};

@@ -17,7 +17,7 @@
 #include "communicator/hints/hints.hpp"
 #include "plan/memory_path.hpp"
 #include "plan/pattern.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

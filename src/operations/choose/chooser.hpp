@@ -19,7 +19,7 @@ enum class Use : std::uint8_t {
 
 struct Chosen {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
+  std::shared_ptr<PlanMemory> memory;  ///< null if the plan uses none
   Reasons reasons;                     ///< the path among them
   DeviceUse device_use;
   std::shared_ptr<const Plan> by_messages = {};  ///< of an exchange, before anything else carries it; null: not known

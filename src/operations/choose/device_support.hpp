@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

@@ -10,7 +10,7 @@
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/reasons.hpp"
 #include "plan/plan.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/carriers/memory.hpp"
 
 namespace laneway {
 
@@ -28,7 +28,7 @@ struct Candidate {
 
 struct Planned {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<NodeMemory> memory;  ///< null if the plan uses none
+  std::shared_ptr<PlanMemory> memory;  ///< null if the plan uses none
   Reasons reasons;
 };
 

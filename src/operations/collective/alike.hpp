@@ -10,7 +10,7 @@
 
 #include "communicator/arguments/collective.hpp"
 #include "communicator/datatypes/datatype.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

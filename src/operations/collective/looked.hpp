@@ -11,7 +11,7 @@
 #include "communicator/datatypes/datatype.hpp"
 #include "communicator/datatypes/operators.hpp"
 #include "operations/collective/plans.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

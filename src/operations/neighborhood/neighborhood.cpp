@@ -221,7 +221,7 @@ std::unique_ptr<Request> make(Communicator& communicator, PrivateComm& priv, MPI
   if (reasons.path == MemoryPath::borrowed && agreed.sharing.members.size() > 1) {
     MpiBootstrap bootstrap(priv);
     (void)largest(bootstrap, agreed.sharing, 0);  // all ranks of the node have bound their buffers
-    work->open_lent();
+    work->prepare();
   }
   if (failure) std::rethrow_exception(failure);
   if (agreed.hints.check_plan) {

@@ -20,7 +20,7 @@ class BoundPlan {
   /// Has so many bindings at most; without any, each exchange is bound for itself. `combiners`: of a plan that
   /// combines; `memory`: null if the plan uses none.
   explicit BoundPlan(std::shared_ptr<const Plan> plan, Combiners combiners = {}, std::size_t bindings = 0,
-                     std::shared_ptr<NodeMemory> memory = nullptr)
+                     std::shared_ptr<PlanMemory> memory = nullptr)
       : plans_(std::move(plan)), combiners_(std::move(combiners)), memory_(std::move(memory)), bindings_(bindings) {}
 
   [[nodiscard]] const std::shared_ptr<const Plan>& plan() const { return plans_.plan(); }
@@ -45,7 +45,7 @@ class BoundPlan {
 
   PlansByBuffers plans_;
   Combiners combiners_;
-  std::shared_ptr<NodeMemory> memory_;
+  std::shared_ptr<PlanMemory> memory_;
   Recent<Binding> bindings_;
   SpinLock in_use_;  // by `run`
 };

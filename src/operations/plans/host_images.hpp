@@ -11,8 +11,8 @@
 #include "base/bytes/ranges.hpp"
 #include "communicator/arguments/collective.hpp"
 #include "plan/plan.hpp"
+#include "runtime/device/buffers.hpp"
 #include "runtime/device/device.hpp"
-#include "runtime/executor/device_copies.hpp"
 
 namespace laneway {
 

@@ -6,7 +6,7 @@
 #include "communicator/arguments/operations.hpp"
 #include "plan/plan.hpp"
 #include "runtime/carriers/elements.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

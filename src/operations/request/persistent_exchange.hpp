@@ -24,7 +24,7 @@ struct ExchangeParts {
   std::shared_ptr<PrivateComm> comm;
   int tag = 0;
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<NodeMemory> memory = {};  ///< null if the plan uses none
+  std::shared_ptr<PlanMemory> memory = {};  ///< null if the plan uses none
   Combiners combiners = {};                 ///< of a plan that combines
   DeviceUse device_use = {};
   Helper helper = Helper::none;
@@ -69,8 +69,8 @@ class PersistentExchange : public Work {
   std::string_view bind(Buffers buffers);
   /// See Executor. Of one that is bound.
   void fire(int event) { exchange_->fire(event); }
-  void open_lent() {
-    if (exchange_) exchange_->open_lent();
+  void prepare() {
+    if (exchange_) exchange_->prepare();
   }
 
  protected:

@@ -7,14 +7,12 @@
 
 namespace laneway {
 
-Statistics statistics_of(const Plan& plan, const Region& node, const NodeMemory* memory) {
+Statistics statistics_of(const Plan& plan, const Region& node, const PlanMemory* memory) {
   Statistics total{};
   total.staging_bytes = plan.staging_bytes + plan.shadow_bytes;
   total.window_bytes = plan.window_bytes;
   total.metadata_bytes = metadata_bytes(plan);
-  if (memory != nullptr)
-    total.metadata_bytes +=
-        static_cast<std::int64_t>(sizeof *memory + memory->peers.size() * sizeof *memory->peers.begin());
+  if (memory != nullptr) total.metadata_bytes += memory->metadata_bytes();
   for (const Step& step : plan.steps) {
     for (const CopyRun& run : step.runs) total.copied_bytes += run.bytes * run.count;
     if (!sends(step) || step.span.bytes == 0) continue;

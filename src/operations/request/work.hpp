@@ -9,8 +9,8 @@
 
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/carriers/memory.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 
@@ -18,7 +18,7 @@ class EdgePartitions;
 
 using Statistics = LNW_Request_statistics;
 /// `node`: the ranks between which nothing crosses the network. `memory`: null if the plan uses none.
-[[nodiscard]] Statistics statistics_of(const Plan& plan, const Region& node, const NodeMemory* memory);
+[[nodiscard]] Statistics statistics_of(const Plan& plan, const Region& node, const PlanMemory* memory);
 
 /// Why work can be started, or cannot.
 enum class WorkState : std::uint8_t {

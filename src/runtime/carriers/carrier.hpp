@@ -9,8 +9,8 @@
 
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
+#include "runtime/carriers/bound_carrier.hpp"
 #include "runtime/carriers/local_options.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
 #include "runtime/carriers/side.hpp"
 
 namespace laneway {
@@ -32,16 +32,11 @@ struct CarrierView {
 /// For carriers that go no further than the node.
 [[nodiscard]] bool is_in_node(const CarrierView& view, Rank peer);
 
-/// Where an operand is in memory: in that of the rank that has it, and in the other rank's of the same kind.
-struct Reached {
-  std::byte* here = nullptr;
-  std::byte* across = nullptr;
-};
-
 /// A way to bring messages from a rank to another. The sender offers a message in all ways that it can, the receiver
-/// answers with one of them, both sides rewrite their steps, the ranks make the memory that these reach, and executors
-/// find it. Rows of functions: no carrier keeps anything but what it puts into NodeMemory. Null: the carrier has
-/// nothing to do there.
+/// answers with one of them, both sides rewrite their steps, the ranks make the memory that these reach, and each
+/// executor has the carriers run the steps that it cannot run itself: moves between memory that this rank reaches, and
+/// words there, it can. Rows of functions: no carrier keeps anything but what it puts into PlanMemory, and what it
+/// binds. Null: the carrier has nothing to do there.
 struct Carrier {
   std::string_view name;
   /// Whether it may carry messages between this rank and the peer; both of them say the same. Null: what no other
@@ -72,9 +67,11 @@ struct Carrier {
   /// on all of them, if one of them cannot, or came with null because a carrier before could not. `with_staging`: the
   /// plan's staging memory is its own.
   void (*share)(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
-                std::shared_ptr<NodeMemory>& memory) = nullptr;
-  /// Where an operand of a step is that is not in the rank's own buffers; none: this carrier does not reach it.
-  std::optional<Reached> (*bind)(const NodeMemory& memory, const Operand& operand, Rank peer) = nullptr;
+                std::shared_ptr<PlanMemory>& memory) = nullptr;
+  /// Its part of a plan that is being bound; null: it has none. It may give buffers that the plan lacks.
+  std::unique_ptr<BoundCarrier> (*run)(Binding& binding) = nullptr;
+  /// What lets a plan that it has no part of follow a user's stream.
+  std::unique_ptr<BoundCarrier> (*follow_stream)(Binding& binding) = nullptr;
 };
 
 /// All of them, the one that receivers like best first. The last takes every message.

@@ -29,7 +29,7 @@ namespace {
 /// With the memory that the plan has alone, or null if it has nothing to share.
 Carried alone(std::shared_ptr<const Plan> plan, const std::shared_ptr<StagingArena>& arena) {
   if (!arena) return {std::move(plan), nullptr};
-  auto memory = std::make_shared<NodeMemory>();
+  auto memory = std::make_shared<PlanMemory>();
   use_arena(*memory, arena);
   return {std::move(plan), std::move(memory)};
 }
@@ -54,7 +54,7 @@ Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const Loc
     round = localizer.resume(bootstrap.carry(std::move(round)));
   Plan rewritten = localizer.take_plan();
   const bool has_window = rewritten.window_bytes > 0;
-  std::shared_ptr<NodeMemory> memory;
+  std::shared_ptr<PlanMemory> memory;
   for (const Carrier& carrier : carriers())
     if (carrier.share != nullptr) carrier.share(bootstrap, rewritten, sharing, has_window && !arena, memory);
   if (given.puts)

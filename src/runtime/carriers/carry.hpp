@@ -15,7 +15,7 @@ namespace laneway {
 /// A plan whose messages are shared out among the carriers, and the memory that it reaches, if any.
 struct Carried {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<NodeMemory> memory;
+  std::shared_ptr<PlanMemory> memory;
   std::string no_puts = {};  ///< for people: why no message is put through the network, if some should have been
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <utility>
 
 #include "base/error.hpp"
@@ -31,134 +30,45 @@ Executor::~Executor() {
   if (remaining_ > 0) give_up();
 }
 
-void Executor::move(int step) {
-  const auto s = static_cast<std::size_t>(step);
-  std::byte* const from = now(bound_[s].from, bound_[s].last_from);
-  std::byte* const to = now(bound_[s].to, bound_[s].last_to);
-  if (!is_unmoved(from) && !is_unmoved(to)) {
-    if (!combiners_.empty() && combines(plan_->steps[s])) [[unlikely]]
-      combine(*combiners_[static_cast<std::size_t>(plan_->steps[s].combination)], plan_->steps[s].runs, from, to);
-    else
-      programs_[s].run(from, to);
-  }
-  if constexpr (simulated) {
-    const SimulatedCosts& costs = simulated_costs();
-    const Step& what = plan_->steps[s];
-    if (is_gate(what) || what.kind == StepKind::event) return;
-    pass(is_copy(what) ? simulated_seconds(what.runs, costs.copy)
-                       : costs.shared + simulated_seconds(what.runs, costs.shared_byte));
-  }
+bool Executor::passes_otherwise(int step) const {
+  const StepRun& run = runs_[static_cast<std::size_t>(step)];
+  if (run.passes_by_carrier) return carriers_[run.carrier]->passes(step);
+  if (const int event = steps_.event_of(step); event != MemorySteps::no_event) return events_.has_come(event);
+  return steps_.readers_are_done(step, turn_, *memory_);
 }
 
-template <bool traced>
-void Executor::begin_on_device(int step) {
-  if constexpr (traced) trace_->begin(step);
-  const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
-  const Step& what = plan_->steps[static_cast<std::size_t>(step)];
-  Borrowed* const borrowed = borrows(what) ? &buffers_.borrowed.of(what.peer, *memory_, buffers_.worker) : nullptr;
-  std::byte* const from = borrowed != nullptr ? borrowed->base : now(bound.from, bound.last_from);
-  lnw_device_event const after =
-      borrowed != nullptr ? borrowed->ready_in(device_->stream_of(step), memory_->exchange) : nullptr;
-  device_->begin(step, from, now(bound.to, bound.last_to), after, [this](int each) { end<traced>(each); });
-}
-
-/// Of what a step does by itself.
-template <bool traced>
-void Executor::end(int step) {
-  const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
-  if (bound.raise.first != nullptr) {
-    raise(now(bound.raise, bound.last_raise), memory_->exchange);
-    if (bound.event == of_puts) [[unlikely]]
-      return put(step);
-  } else if (bound.event != none) {
-    announce(bound);
-  }
-  complete<traced>(step);
-}
-
-/// Only begins it, so that puts to several ranks are under way together, and no start waits for a rank.
-void Executor::put(int step) {
-  const auto s = static_cast<std::size_t>(step);
-  const Step& what = plan_->steps[s];
-  const BoundStep& bound = bound_[s];
-  if (what.kind == StepKind::move) {
-    const std::int64_t place = what.span.offset + bound.to.distance * static_cast<std::int64_t>(turn_ & bound.last_to);
-    puts_->put(what.peer, at(bound.to.first, place), place, what.span.bytes);
-  }
-  put_.push_back(step);
-}
-
-/// A word goes when what it is about has arrived, and its step is complete when the word has arrived, too.
-template <bool traced>
-void Executor::end_puts() {
-  const std::size_t n = put_.size();
-  if (n == 0) return;
-  const auto peer_of = [&](std::size_t i) { return plan_->steps[static_cast<std::size_t>(put_[i])].peer; };
-  for (std::size_t i = 0; i < n; ++i) puts_->flush(peer_of(i));
-  for (std::size_t i = 0; i < n; ++i) {
-    const BoundStep& bound = bound_[static_cast<std::size_t>(put_[i])];
-    const Word& word = *plan_->steps[static_cast<std::size_t>(put_[i])].raise;
-    puts_->raise(peer_of(i), now(bound.raise, bound.last_raise),
-                 word.offset + bound.raise.distance * static_cast<std::int64_t>(turn_ & bound.last_raise));
-  }
-  for (std::size_t i = 0; i < n; ++i) puts_->flush(peer_of(i));
-  fruitless_ = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    complete<traced>(put_[i]);
-    drain<traced>();
-  }
-  put_.erase(put_.begin(), put_.begin() + static_cast<std::ptrdiff_t>(n));
-}
-
-/// Unless it has come in.
-void Executor::announce(const BoundStep& bound) {
-  if (bound.waits_for != WaitsFor::nothing) return;
-  if (bound.event == of_stream) return device_->hand_over();
-  events_.announce(bound.event);
-}
-
-bool Executor::passes(int step) const {
-  const BoundStep& bound = bound_[static_cast<std::size_t>(step)];
-  switch (bound.waits_for) {
-    case WaitsFor::word:
-      return seen(now(bound.await, bound.last_await)) + bound.lag >= memory_->exchange;
-    case WaitsFor::event:
-      return events_.has_come(bound.event);
-    case WaitsFor::readers:
-      if (!memory_->arena->ready(memory_->exchange, bound.lag)) return false;
-      raise(now(bound.await, bound.last_await), memory_->exchange);
-      return true;
-    case WaitsFor::stream:
-      return device_->user_is_done();
-    case WaitsFor::nothing:
-      break;
-  }
-  return true;
-}
-
-/// A step that is no message, when all that it depends on is complete.
+/// A step, when all that it depends on is complete.
 template <bool traced>
 void Executor::begin(int step) {
-  if (bound_[static_cast<std::size_t>(step)].waits_for != WaitsFor::nothing) {
+  const StepRun& run = runs_[static_cast<std::size_t>(step)];
+  if (run.waits) {
     if constexpr (traced) trace_->begin(step);
     waiting_.push_back(step);
-  } else if (device_ && device_->has(step)) {
-    begin_on_device<traced>(step);
-  } else {
+  } else if (run.carrier == StepRun::executor) {
     ready_.push_back(step);
+  } else {
+    start_by_carrier<traced>(step, run.carrier);
   }
 }
 
 template <bool traced>
-void Executor::complete(int step) {
+void Executor::start_by_carrier(int step, std::uint8_t carrier) {
+  if constexpr (traced) trace_->begin(step);
+  for (const int complete : carriers_[carrier]->start(step)) end<traced>(complete);
+}
+
+/// Of a step that has been run.
+template <bool traced>
+void Executor::end(int step) {
+  if (runs_[static_cast<std::size_t>(step)].raises) {
+    if (steps_.raises_word(step))
+      steps_.raise(step, turn_, memory_->exchange);
+    else
+      events_.announce(steps_.event_of(step));
+  }
   if constexpr (traced) trace_->end(step);
   --remaining_;
-  order_.complete(step, [this](int next) {
-    const int message = messages_.of_step[static_cast<std::size_t>(next)];
-    if (message < 0) return begin<traced>(next);
-    if constexpr (traced) trace_->begin(next);
-    messages_.endpoint->start(message, 1);
-  });
+  order_.complete(step, [this](int next) { begin<traced>(next); });
 }
 
 template <bool traced>
@@ -167,31 +77,24 @@ void Executor::drain() {
     const int step = ready_.back();
     ready_.pop_back();
     if constexpr (traced) trace_->begin(step);
-    move(step);
+    steps_.move(*plan_, combiners_, step, turn_);
     end<traced>(step);
   }
 }
 
 void Executor::start_otherwise() {
   if (events_.any()) events_.start();
-  if (device_) device_->begin_exchange(staging());
   if (!trace_) return start_steps();
   trace_->start();
-  for (int message = 0; message < messages_.initial; ++message)
-    trace_->begin(messages_.steps[static_cast<std::size_t>(message)]);
-  if (messages_.initial > 0) messages_.endpoint->start(0, messages_.initial);
+  for (std::size_t s = 0; s < runs_.size(); ++s)
+    if (runs_[s].starts_at_once) trace_->begin(static_cast<int>(s));
+  for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->begin();
   start_rest<true>();
-}
-
-void Executor::begin_exchange() {
-  memory_->begin_exchange();
-  turn_ = memory_->turn;
-  messages_.endpoint = messages_.endpoints[in_second_place() && messages_.endpoints[1] ? 1 : 0].get();
 }
 
 template <bool traced>
 void Executor::start_rest() {
-  if (memory_) raise(memory_->own.words + started_word, memory_->exchange);
+  if (memory_) raise(memory_->words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
   if (!mode_.independent) order_.restart();
@@ -199,14 +102,14 @@ void Executor::start_rest() {
     begin<traced>(step);
     drain<traced>();
   }
-  if (!mode_.independent) poll_words<traced>();
+  if (!mode_.independent) poll_waiting<traced>();
   if (remaining_ == 0) finish<traced>();
 }
 
 template void Executor::start_rest<false>();  // which start() calls
 
 template <bool traced>
-void Executor::poll_words() {
+void Executor::poll_waiting() {
   for (std::size_t i = 0; i < waiting_.size();) {
     const int step = waiting_[i];
     if (!passes(step)) {
@@ -217,82 +120,60 @@ void Executor::poll_words() {
     waiting_[i] = waiting_.back();
     waiting_.pop_back();
     fruitless_ = 0;
-    if (device_ && device_->has(step)) {
-      begin_on_device<traced>(step);
-      drain<traced>();
-      continue;
+    if (const std::uint8_t carrier = runs_[static_cast<std::size_t>(step)].carrier; carrier != StepRun::executor) {
+      start_by_carrier<traced>(step, carrier);
+    } else {
+      steps_.move(*plan_, combiners_, step, turn_);
+      end<traced>(step);
     }
-    move(step);
-    end<traced>(step);
     drain<traced>();
   }
 }
 
-/// Whether none was under way, so that MPI was not called.
+/// Whether all steps that the carrier completes together are complete, so that it need not be called.
+bool Executor::poll_together(Patience patience) {
+  if (left_together_ == 0) return true;
+  if (patience == Patience::some)
+    carriers_.back()->wait_all();
+  else if (!carriers_.back()->test_all())
+    return false;
+  remaining_ -= std::exchange(left_together_, 0);
+  return true;
+}
+
 template <bool traced>
-bool Executor::poll_messages(Patience patience) {
-  if (mode_.independent) {
-    if (messages_.complete) return true;
-    if (patience == Patience::some)
-      messages_.endpoint->wait_all();
-    else if (!messages_.endpoint->test_all())
-      return false;
-    messages_.complete = true;
-    remaining_ -= messages_.initial;
-    return true;
+void Executor::poll_carriers(Patience patience) {
+  for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) {
+    const std::span<const int> completed = patience == Patience::some ? carrier->wait_some() : carrier->poll();
+    if (simulated && !completed.empty()) simulated_wait_.end_by_message();
+    for (const int step : completed) {
+      end<traced>(step);
+      drain<traced>();
+    }
   }
-  const int n = patience == Patience::some ? messages_.endpoint->wait_some(messages_.completed)
-                                           : messages_.endpoint->poll(messages_.completed);
-  if (n < 0) return true;
-  if (simulated && n > 0) simulated_wait_.end_by_message();
-  for (int i = 0; i < n; ++i) {
-    complete<traced>(messages_.steps[static_cast<std::size_t>(messages_.completed[static_cast<std::size_t>(i)])]);
-    drain<traced>();
-  }
-  return false;
 }
 
 bool Executor::progress() {
+  if (remaining_ == 0) return true;
   try {
-    return progress_steps();
+    return trace_ ? advance<true>() : advance<false>();
   } catch (...) {
     fail();
   }
 }
 
-bool Executor::progress_steps() {
-  if (remaining_ == 0) return true;
-  if (mode_.advances_otherwise) [[unlikely]]
-    return advance_otherwise();
-  return advance<false>();
-}
-
-bool Executor::advance_otherwise() {
-  if (device_)
-    device_->poll([this](int step) {
-      if (trace_) {
-        end<true>(step);
-        drain<true>();
-      } else {
-        end<false>(step);
-        drain<false>();
-      }
-    });
-  return trace_ ? advance<true>() : advance<false>();
-}
-
 template <bool traced>
 bool Executor::advance() {
-  if (puts_ != nullptr) [[unlikely]] {
-    puts_->advance();
-    end_puts<traced>();
-  }
-  if (!waiting_.empty()) poll_words<traced>();
-  // Other messages of this rank, which peers may wait for, need progress even where these are complete.
+  if (!waiting_.empty()) poll_waiting<traced>();
+  if (mode_.independent)
+    poll_together();
+  else
+    poll_carriers<traced>();
+  // What else this rank has under way, for which peers may wait, needs progress even where nothing comes here.
   constexpr unsigned turns_before_advance = 64;
-  if (poll_messages<traced>() && remaining_ > 0 && ++fruitless_ % turns_before_advance == 0)
-    messages_.endpoint->advance();
   if (remaining_ > 0) {
+    if (++fruitless_ % turns_before_advance == 0)
+      for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->advance();
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
   }
@@ -303,41 +184,15 @@ bool Executor::advance() {
 template <bool traced>
 void Executor::finish() {
   if constexpr (traced) trace_->complete();
-  if (memory_) raise(memory_->own.words + completed_word, memory_->exchange);
+  if (memory_) raise(memory_->words + completed_word, memory_->exchange);
 }
 
 /// Called while an exception is handled.
 void Executor::fail() {
+  std::exception_ptr failure = std::current_exception();
+  for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) failure = carrier->explain(std::move(failure));
   give_up();
-  try {
-    throw;
-  } catch (const MessageError& error) {
-    explain(error);
-  }
-}
-
-/// Says which message it is of.
-void Executor::explain(const MessageError& error) const {
-  const int index = messages_.steps.at(static_cast<std::size_t>(error.index()));
-  const Step& step = plan_->steps[static_cast<std::size_t>(index)];
-  const bool is_send = step.kind == StepKind::send;
-  const std::string bytes = std::to_string(step.span.bytes) + " bytes";
-  const std::string peer = std::to_string(step.peer);
-  if (step.stage != Stage::direct)
-    throw Error(ErrorKind::mpi,
-                std::string("message of the stage ") + name(step.stage) + (is_send ? " to" : " from") + " rank " +
-                    peer + ", " + bytes + ": " + error.what(),
-                error.mpi_class());
-  const auto number = 1 + std::count_if(plan_->steps.begin(), plan_->steps.begin() + index, [&](const Step& other) {
-                        return other.kind == step.kind && other.stage == step.stage && other.peer == step.peer;
-                      });
-  const std::string own = std::to_string(plan_->rank);
-  throw Error(ErrorKind::mpi,
-              "edge " + (is_send ? own + " -> " + peer : peer + " -> " + own) + " (message " + std::to_string(number) +
-                  " between these two), " + (is_send ? "sendcounts and sendtype" : "recvcounts and recvtype") +
-                  " say " + bytes + ": " + error.what() +
-                  "; the _init form of this operation compares both sides of all edges",
-              error.mpi_class());
+  std::rethrow_exception(failure);
 }
 
 /// Cancels and waits for what uses the user's buffers, and keeps memory that may still be used. MPI promises that a
@@ -345,44 +200,38 @@ void Executor::explain(const MessageError& error) const {
 void Executor::give_up() {
   remaining_ = 0;
   waiting_.clear();
-  put_.clear();
-  if (!messages_.endpoints[0]) return;
-  Remains remains{std::move(messages_.endpoints), std::move(buffers_.staging), std::move(buffers_.device_staging),
-                  std::move(buffers_.shadow),     std::move(buffers_.lent),    memory_};
-  messages_.endpoint = nullptr;
-  const auto abandon = [&] {
-    Left left = Left::nothing;
-    for (const std::unique_ptr<Endpoint>& endpoint : remains.endpoints)
-      if (endpoint) left = std::max(left, endpoint->abandon());
-    return left;
-  };
+  if (carriers_.empty()) return;
+  Remains remains{memory_, std::move(staging_), std::exchange(carriers_, {})};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
   int turns = 0;
-  Left left = abandon();
-  for (; left == Left::receives || (left == Left::sends && Clock::now() < end); left = abandon()) relax(turns);
-  if (device_) device_.reset();  // waits for copies that are in streams
-  if (remains.abandon()) keep(std::move(remains));
+  Left left = remains.abandon();
+  for (; left == Left::receives || (left == Left::sends && Clock::now() < end); left = remains.abandon()) relax(turns);
+  if (left != Left::nothing) keep(std::move(remains));
 }
 
 std::int64_t Executor::metadata_bytes() const {
-  std::size_t bytes = sizeof *this + bound_.capacity() * sizeof(BoundStep) + events_.metadata_bytes() +
-                      order_.metadata_bytes() + programs_.capacity() * sizeof(CopyProgram);
-  for (const std::vector<int>* table :
-       {&messages_.steps, &messages_.of_step, &messages_.completed, &initial_steps_, &ready_, &waiting_, &put_})
-    bytes += table->capacity() * sizeof(int);
-  auto total = static_cast<std::int64_t>(bytes);
-  for (const CopyProgram& program : programs_) total += program.metadata_bytes();
-  if (device_) total += device_->metadata_bytes();
+  std::int64_t total = static_cast<std::int64_t>(sizeof *this + events_.metadata_bytes() + order_.metadata_bytes() +
+                                                 runs_.capacity() * sizeof(StepRun)) +
+                       steps_.metadata_bytes();
+  for (const std::vector<int>* table : {&initial_steps_, &ready_, &waiting_})
+    total += static_cast<std::int64_t>(table->capacity() * sizeof(int));
+  for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) total += carrier->metadata_bytes();
   return total;
 }
 
-/// What comes by messages alone is waited for in MPI, where no time is lost between looks.
+/// What comes from carriers alone is waited for there, where no time is lost between looks.
 void Executor::wait_in_virtual_time() {
   while (remaining_ > 0) {
     const int before = remaining_;
-    if (!waiting_.empty()) poll_words<false>();
-    if (remaining_ == before) poll_messages<false>(waiting_.empty() ? Patience::some : Patience::none);
+    if (!waiting_.empty()) poll_waiting<false>();
+    if (remaining_ == before) {
+      const Patience patience = waiting_.empty() ? Patience::some : Patience::none;
+      if (mode_.independent)
+        poll_together(patience);
+      else
+        poll_carriers<false>(patience);
+    }
     if (remaining_ == before) simulated_wait_.pause();
   }
   finish<false>();
@@ -394,19 +243,19 @@ void Executor::wait_for_steps() {
   for (int turns = 0; !progress();) relax(turns);
 }
 
-/// Messages go on without this executor, and a look at them costs much more than one at words, which ranks that share
-/// a core with this one pay for.
+/// What the carrier has under way goes on without this executor, and a look at it costs much more than one at words,
+/// which ranks that share a core with this one pay for.
 void Executor::wait_for_words_first() {
-  constexpr int looks_before_messages = 32;
+  constexpr int looks_before_carrier = 32;
   constexpr int looks_before_advance = 256;
   for (int turns = impatient_turns, looks = 1;; ++looks) {
-    poll_words<false>();
+    poll_waiting<false>();
     if (waiting_.empty()) break;
-    if (looks % looks_before_messages == 0 && poll_messages<false>() && looks % looks_before_advance == 0)
-      messages_.endpoint->advance();
+    if (looks % looks_before_carrier == 0 && poll_together() && looks % looks_before_advance == 0)
+      carriers_.back()->advance();
     relax(turns);
   }
-  if (!messages_.complete) messages_.endpoint->wait_all();
+  if (left_together_ > 0) carriers_.back()->wait_all();
   remaining_ = 0;
   finish<false>();
 }

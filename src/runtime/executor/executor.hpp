@@ -1,23 +1,23 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "base/bytes/address.hpp"
 #include "base/bytes/block_memory.hpp"
 #include "base/simulated.hpp"
 #include "plan/plan.hpp"
-#include "runtime/carriers/device/lending.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/carriers/bound_carrier.hpp"
+#include "runtime/carriers/memory.hpp"
 #include "runtime/carriers/transport.hpp"
+#include "runtime/device/buffers.hpp"
 #include "runtime/executor/combine.hpp"
-#include "runtime/executor/copy.hpp"
-#include "runtime/executor/device_copies.hpp"
 #include "runtime/executor/exchange_events.hpp"
+#include "runtime/executor/memory_steps.hpp"
 #include "runtime/executor/step_order.hpp"
 #include "runtime/executor/trace.hpp"
 
@@ -36,9 +36,10 @@ class Progressive {
 /// at once, have been done; buffers are not on devices.
 [[nodiscard]] bool starts_all_messages(const Plan& plan);
 
-/// A plan bound to buffers, a transport and, where it has words, the memory of the node. To be run again and
-/// again. A step starts as soon as the steps it depends on are complete; there are no phases. All memory is allocated
-/// here, none in start, progress and wait.
+/// A plan bound to buffers, a transport and, where it has words, the memory that carriers have made for it. To be run
+/// again and again. A step starts as soon as the steps it depends on are complete; there are no phases. What moves
+/// bytes of this rank, or of memory that it reaches, the executor runs itself, with the words there; all else is left
+/// to carriers. All memory is allocated here, none in start, progress and wait.
 ///
 /// Buffers may be on devices. The plan must be one for them (PlansByBuffers), so that messages go through the host,
 /// unless the transport takes addresses on devices; staging memory is then on one, too. What touches a device is put
@@ -46,10 +47,10 @@ class Progressive {
 class Executor final : public Progressive {
  public:
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
-           std::shared_ptr<NodeMemory> memory = nullptr);
+           std::shared_ptr<PlanMemory> memory = nullptr);
   /// `combiners`: of a plan that combines.
   Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& places, Transport& transport,
-           std::shared_ptr<NodeMemory> memory, Combiners combiners = {});
+           std::shared_ptr<PlanMemory> memory, Combiners combiners = {});
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -59,9 +60,11 @@ class Executor final : public Progressive {
   /// Error(argument) if the stream is of another device than the buffers.
   void set_stream(std::optional<lnw_device_stream> stream);
 
-  /// Opens the devices' memory that this rank takes from, as far as peers have said where it is; otherwise that is done
+  /// Opens the memory of peers that this rank takes from, as far as they have said where it is; otherwise that is done
   /// in the first exchange that needs it, and allocates.
-  void open_lent();
+  void prepare() {
+    for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->prepare();
+  }
 
   /// The `event`-th event has come in, once more: in the n-th exchange, what the plan has after it waits until it has
   /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
@@ -77,6 +80,11 @@ class Executor final : public Progressive {
   /// more, and the executor can only be destroyed. What peers have not received yet may be read from the send buffer.
   void start() {
     try {
+      if (mode_.only_carrier_runs) {
+        carriers_.back()->begin();
+        remaining_ = left_together_ = mode_.together;
+        return;
+      }
       if (memory_) begin_exchange();
       if (mode_.begins_otherwise) [[unlikely]]
         return start_otherwise();
@@ -87,12 +95,12 @@ class Executor final : public Progressive {
   }
   /// Advances without blocking; true when the exchange is complete.
   bool progress() override;
-  /// Returns when the exchange is complete; blocks in the transport where only its messages are to be waited for.
+  /// Returns when the exchange is complete; blocks in a carrier where its steps alone are to be waited for.
   void wait() {
     if (remaining_ == 0) return;
     try {
-      if (!mode_.only_messages_wait) return wait_for_steps();
-      messages_.endpoint->wait_all();
+      if (!mode_.only_carrier_waits) return wait_for_steps();
+      carriers_.back()->wait_all();
       remaining_ = 0;
     } catch (...) {
       fail();
@@ -107,164 +115,90 @@ class Executor final : public Progressive {
   }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
-  [[nodiscard]] bool uses_device() const { return device_ != nullptr; }
-  [[nodiscard]] const BufferMemory& where() const { return buffers_.where; }
+  [[nodiscard]] bool uses_device() const {
+    return std::ranges::any_of(carriers_, [](const auto& carrier) { return carrier->uses_device(); });
+  }
+  [[nodiscard]] const BufferMemory& where() const { return where_; }
   /// The memory that the executor takes besides the plan and staging memory.
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
-  /// Places that exchanges use in turn, evenly apart; a power of two of them.
-  struct Places {
-    std::byte* first = nullptr;
-    std::int64_t distance = 0;
-  };
-  /// The number of the last one, apart from where they are, because together they take a third more memory.
-  using LastPlace = std::uint8_t;
-
-  /// What a step waits for: the word `await`, the readers of the own staging memory, after which it raises that word,
-  /// an event, or the user's stream.
-  enum class WaitsFor : std::uint8_t { nothing, word, readers, event, stream };
-
-  static constexpr int none = -1;
-  static constexpr int of_stream = -2;
-  static constexpr int of_puts = -3;  // no event: the word raised is that of a far rank
-  /// Where a step moves from and to, and what it waits for and raises.
-  struct BoundStep {
-    Places from;
-    Places to;
-    Places await;
-    Places raise;  // or null
-    std::uint64_t lag = 0;
-    int event = none;
-    WaitsFor waits_for = WaitsFor::nothing;
-    LastPlace last_from = 0;
-    LastPlace last_to = 0;
-    LastPlace last_await = 0;
-    LastPlace last_raise = 0;
-  };
-  static_assert(sizeof(BoundStep) == 88);
+  enum class Patience : std::uint8_t { none, some };
 
   void bind(Buffers buffers, Transport& transport);
   void order();
-  void find_ways() {
-    mode_.advances_otherwise = device_ != nullptr || trace_ != nullptr;
-    mode_.begins_otherwise = mode_.advances_otherwise || events_.any();
-  }
-  [[nodiscard]] Places find(const Operand& operand, Rank peer, LastPlace& last) const;
-  [[nodiscard]] Places find(const Word& word, Rank peer, LastPlace& last) const;
-  void allocate(Buffers buffers);
-  void lend();
-  void add_device_copies();
-  [[nodiscard]] int stream_step() const;
-  [[nodiscard]] bool trails(int step) const;
-  void bind_step(std::size_t step);
-  void begin_exchange();
-  [[nodiscard]] bool in_second_place() const { return (turn_ & 1) != 0; }
-  /// The place of staging memory that this exchange uses.
-  [[nodiscard]] std::byte* staging() const {
-    return at(buffers_.bases[static_cast<std::size_t>(Buffer::staging)],
-              in_second_place() ? plan_->staging_alternate : 0);
+  void begin_exchange() {
+    memory_->begin_exchange();
+    turn_ = memory_->turn;
   }
   void start_steps() {
-    if (messages_.initial > 0) messages_.endpoint->start(0, messages_.initial);
-    remaining_ = messages_.initial;
-    messages_.complete = remaining_ == 0;
-    if (mode_.has_more_than_messages) start_rest<false>();
+    for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->begin();
+    remaining_ = left_together_ = mode_.together;
+    if (mode_.has_own_steps) start_rest<false>();
   }
   void start_otherwise();
-  void announce(const BoundStep& bound);
   void wait_for_steps();
   void wait_for_words_first();
   void wait_in_virtual_time();
-  void move(int step);
-  [[nodiscard]] std::byte* now(const Places& places, LastPlace last) const {
-    return at(places.first, places.distance * static_cast<std::int64_t>(turn_ & last));
+  [[nodiscard]] bool passes(int step) const {
+    if (steps_.awaits_word(step)) [[likely]]
+      return steps_.word_has_come(step, turn_, memory_->exchange);
+    return passes_otherwise(step);
   }
-  [[nodiscard]] bool passes(int step) const;
-  enum class Patience : std::uint8_t { none, some };
+  [[nodiscard]] bool passes_otherwise(int step) const;
+  bool poll_together(Patience patience = Patience::none);
 
   // What runs an exchange, once without and once with a trace, so that there is nothing to ask for without.
   template <bool traced>
   void start_rest();
   template <bool traced>
-  void begin_on_device(int step);
-  template <bool traced>
-  void end(int step);
-  void put(int step);
-  template <bool traced>
-  void end_puts();
-  template <bool traced>
-  void poll_words();
-  template <bool traced>
-  bool poll_messages(Patience patience = Patience::none);
-  template <bool traced>
   void begin(int step);
   template <bool traced>
-  void complete(int step);
+  void start_by_carrier(int step, std::uint8_t carrier);
+  template <bool traced>
+  void end(int step);
   template <bool traced>
   void drain();
+  template <bool traced>
+  void poll_waiting();
+  template <bool traced>
+  void poll_carriers(Patience patience = Patience::none);
   template <bool traced>
   bool advance();
   template <bool traced>
   void finish();
-  bool advance_otherwise();
-  bool progress_steps();
   [[noreturn]] void fail();
-  [[noreturn]] void explain(const MessageError& error) const;
   void give_up();
 
-  /// The messages, numbered as the endpoints know them: those that can start at once come first.
-  struct BoundMessages {
-    std::array<std::unique_ptr<Endpoint>, 2> endpoints;  // for every second exchange, if staging memory has two places
-    Endpoint* endpoint = nullptr;
-    int initial = 0;
-    bool complete = false;       // of an independent plan
-    std::vector<int> steps;      // message -> step
-    std::vector<int> of_step;    // step -> message, or -1
-    std::vector<int> completed;  // in the last look
-  };
-  /// What steps move from and to.
-  struct BoundBuffers {
-    BufferMemory where;
-    bool device_aware = false;  // messages begin and end on devices
-    BlockMemory staging;
-    DeviceMemory device_staging;  // pinned, or on the device
-    DeviceMemory shadow;
-    Device worker;  // copies what is borrowed, and pins
-    Lent lent;
-    BorrowedBuffers borrowed;
-    std::array<std::byte*, buffer_kinds> bases{};
-  };
   /// What need not be looked at in each exchange.
   struct Mode {
     bool independent = false;
-    bool only_messages_wait = false;  // MPI's own completion of all is enough
-    bool has_more_than_messages = false;
-    bool begins_otherwise = false;    // with a device, with events, or traced
-    bool advances_otherwise = false;  // with a device, or traced
-    bool uses_device = false;
+    bool only_carrier_runs = false;   // all there is
+    bool only_carrier_waits = false;  // its own completion of all is enough
+    bool has_own_steps = false;
+    bool begins_otherwise = false;  // with events, or traced
+    int together = 0;               // of an independent plan: steps that its one carrier completes together
   };
 
-  BoundMessages messages_;
-  Puts* puts_ = nullptr;  // if words of far ranks are raised or awaited
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<PlanMemory> memory_;
+  BlockMemory staging_;
+  std::vector<std::unique_ptr<BoundCarrier>> carriers_;  // the one that takes what no other does is the last
   Mode mode_;
-  int remaining_ = 0;
+  int remaining_ = 0;      // steps
+  int left_together_ = 0;  // those of mode_.together, until they are complete
   unsigned fruitless_ = 0;
   std::uint64_t turn_ = 0;
-  SimulatedWait simulated_wait_;
-  std::shared_ptr<const Plan> plan_;
-  Combiners combiners_;
-  std::shared_ptr<NodeMemory> memory_;
-  BoundBuffers buffers_;
-  std::unique_ptr<DeviceCopies> device_;  // if a buffer is on one, or a stream was given
-  ExchangeEvents events_;
+  std::vector<StepRun> runs_;  // by step
+  MemorySteps steps_;          // if any is the executor's own
   StepOrder order_;
-  std::vector<BoundStep> bound_;       // by step, if any is no message
-  std::vector<CopyProgram> programs_;  // the same
-  std::vector<int> initial_steps_;     // that are no messages
-  std::vector<int> ready_;             // stack of steps that wait for nothing
-  std::vector<int> waiting_;           // for words and events
-  std::vector<int> put_;               // steps under way whose words far ranks do not have yet
+  std::vector<int> initial_steps_;  // that no carrier starts by itself
+  std::vector<int> ready_;          // stack of steps that wait for nothing
+  std::vector<int> waiting_;        // for words, events and carriers
+  SimulatedWait simulated_wait_;
+  ExchangeEvents events_;
+  Combiners combiners_;
+  BufferMemory where_;
   std::unique_ptr<Trace> trace_;
 };
 

@@ -198,10 +198,10 @@ class Activity {
 class Exchange {
  public:
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, Transport& transport,
-           Progress progress = Progress::in_calls, std::shared_ptr<NodeMemory> memory = nullptr)
+           Progress progress = Progress::in_calls, std::shared_ptr<PlanMemory> memory = nullptr)
       : Exchange(plan, buffers, glance_at(buffers, *plan), transport, progress, std::move(memory)) {}
   Exchange(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
-           Progress progress, std::shared_ptr<NodeMemory> memory, Combiners combiners = {})
+           Progress progress, std::shared_ptr<PlanMemory> memory, Combiners combiners = {})
       : executor_(std::move(plan), buffers, where, transport, std::move(memory), std::move(combiners)) {
     if (progress == Progress::by_thread || !executor_.independent())
       activity_.list(executor_, progress == Progress::helped_by_thread && executor_.starts_all_messages()
@@ -224,7 +224,7 @@ class Exchange {
   [[nodiscard]] bool fire_once(int event) { return executor_.fire_once(event); }
   [[nodiscard]] bool reached(int event) const { return executor_.reached(event); }
   /// Both must not be active; see Executor.
-  void open_lent() { executor_.open_lent(); }
+  void prepare() { executor_.prepare(); }
   void set_stream(std::optional<lnw_device_stream> stream) { executor_.set_stream(stream); }
 
  private:

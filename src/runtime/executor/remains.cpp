@@ -1,5 +1,6 @@
 #include "runtime/executor/remains.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -22,11 +23,10 @@ std::atomic<bool> any_kept{false};
 
 }  // namespace
 
-bool Remains::abandon() noexcept {
-  bool under_way = lent.mirror.data() != nullptr;
-  for (const std::unique_ptr<Endpoint>& endpoint : endpoints)
-    if (endpoint && endpoint->abandon() != Left::nothing) under_way = true;
-  return under_way;
+Left Remains::abandon() noexcept {
+  Left left = Left::nothing;
+  for (const std::unique_ptr<BoundCarrier>& carrier : carriers) left = std::max(left, carrier->abandon());
+  return left;
 }
 
 void keep(Remains remains) {
@@ -41,7 +41,7 @@ void look_through_remains() noexcept {
   Kept& list = kept();
   const std::unique_lock lock(list.mutex, std::try_to_lock);
   if (!lock) return;
-  std::erase_if(list.all, [](const std::unique_ptr<Remains>& remains) { return !remains->abandon(); });
+  std::erase_if(list.all, [](const std::unique_ptr<Remains>& remains) { return remains->abandon() == Left::nothing; });
   any_kept.store(!list.all.empty(), std::memory_order_relaxed);
 }
 

@@ -1,29 +1,23 @@
 #pragma once
 
-#include <array>
 #include <memory>
+#include <vector>
 
 #include "base/bytes/block_memory.hpp"
-#include "runtime/carriers/device/lending.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
-#include "runtime/carriers/transport.hpp"
-#include "runtime/device/device.hpp"
+#include "runtime/carriers/bound_carrier.hpp"
+#include "runtime/carriers/memory.hpp"
 
 namespace laneway {
 
-/// What an exchange that has failed leaves behind: messages that could be neither completed nor cancelled, and memory
+/// What an exchange that has failed leaves behind: steps that carriers could neither complete nor cancel, and memory
 /// that they, or peers, may still read or write.
 struct Remains {
-  std::array<std::unique_ptr<Endpoint>, 2> endpoints;
+  std::shared_ptr<PlanMemory> memory;
   BlockMemory staging;
-  DeviceMemory device_staging;
-  DeviceMemory shadow;
-  /// What is lent to peers, who do not say when they have stopped to read it.
-  Lent lent;
-  std::shared_ptr<NodeMemory> node_memory;
+  std::vector<std::unique_ptr<BoundCarrier>> carriers;
 
-  /// Whether something may still be used.
-  [[nodiscard]] bool abandon() noexcept;
+  /// What may still be used.
+  [[nodiscard]] Left abandon() noexcept;
 };
 
 /// Keeps them until nothing is under way any more, or as long as the process runs.

@@ -17,6 +17,7 @@ from laneway_tools.places.errors import UserError
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 FUNCTION_LINES = 60
 FILE_LINES = 600
+EXECUTOR_MEMBERS = 20
 _MACHINE_PATHS = ("/" + "work/", "/tmp/" + "bash_jobs", "." + "library/")
 _MENTION = re.compile(r"(?<![\w/.-])docs/[\w./-]+\.md\b")
 
@@ -85,6 +86,23 @@ def check_lengths(top: Path) -> list[str]:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > FILE_LINES:
             problems.append(f"{path.relative_to(top)}: {lines} lines, more than {FILE_LINES}")
+    return problems
+
+
+def check_executor(top: Path) -> list[str]:
+    """Find what the executor knows of one carrier, whose header it must not see, and how much it holds."""
+    folder = top / "src/runtime/executor"
+    carriers = "|".join(sorted(row.parent.name for row in (top / "src/runtime/carriers").glob("*/carrier.cpp")))
+    named = re.compile(rf'#include "(runtime/carriers/[^/"]+/[^"]+)"|\b((?:{carriers})_carrier)\b')
+    problems = []
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in SOURCE_SUFFIXES):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            where = f"{path.relative_to(top)}:{number}"
+            problems += [f"{where}: the executor names a carrier: {header or row}" for header, row in named.findall(line)]
+    header = (folder / "executor.hpp").read_text(encoding="utf-8")
+    members = re.findall(r"^  (?!return\b)[\w:][^()]*? (\w+_)(?: = [^;]*|\{\})?;", header, re.MULTILINE)
+    if len(members) > EXECUTOR_MEMBERS:
+        problems.append(f"src/runtime/executor/executor.hpp: {len(members)} data members, more than {EXECUTOR_MEMBERS}")
     return problems
 
 
@@ -158,6 +176,7 @@ def check_all(top: Path) -> dict[str, list[str]]:
         "format": check_format(top),
         "python": check_python(top),
         "lengths": check_lengths(top),
+        "executor": check_executor(top),
         "generated": check_generated(top),
         "text": check_text(top),
     }

@@ -12,7 +12,7 @@
 #include "communicator/private_comm.hpp"
 #include "operations/plans/host_images.hpp"
 #include "operations/request/work.hpp"
-#include "runtime/executor/device_copies.hpp"
+#include "runtime/device/buffers.hpp"
 
 namespace laneway {
 

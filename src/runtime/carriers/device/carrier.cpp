@@ -5,6 +5,7 @@
 #include "base/bytes/ranges.hpp"
 #include "plan/writer/copy_runs.hpp"
 #include "runtime/carriers/carrier.hpp"
+#include "runtime/carriers/device/steps.hpp"
 
 // Ranks of a node copy straight out of each other's send buffers on devices.
 
@@ -74,12 +75,6 @@ std::optional<Step> reply(const Step& step, const Side& side) {
   return reply;
 }
 
-/// What is lent has no address before the exchange.
-std::optional<Reached> bind_lent(const NodeMemory&, const Operand& operand, Rank) {
-  if (operand.buffer != Buffer::send) return std::nullopt;
-  return Reached{};
-}
-
 }  // namespace
 
 Carrier device_carrier() {
@@ -92,7 +87,8 @@ Carrier device_carrier() {
           .rewrite = rewrite_borrowed,
           .follow = reply,
           .gated = true,
-          .bind = bind_lent};
+          .run = run_on_device,
+          .follow_stream = follow_stream};
 }
 
 }  // namespace laneway

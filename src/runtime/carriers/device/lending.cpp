@@ -21,12 +21,17 @@ struct LentRecord {
 };
 static_assert(sizeof(LentRecord) <= lent_record_bytes);
 
+/// How often the send buffer that a plan lends has been another.
+struct Bindings final : CarrierMemory {
+  std::uint64_t count = 0;
+};
+
 }  // namespace
 
-Lent lend(const Plan& plan, NodeMemory& memory, const Device& device, std::byte* begin, bool mirrors) {
+Lent lend(const Plan& plan, PlanMemory& memory, const Device& device, std::byte* begin, bool mirrors) {
   Lent lent;
   if (mirrors) lent.mirror = DeviceMemory(device, static_cast<std::size_t>(plan.lent_bytes));
-  LentRecord record{++memory.lent_generation, plan.lent_offset,
+  LentRecord record{++memory.find_or_add<Bindings>().count, plan.lent_offset,
                     share_device_memory(mirrors ? lent.mirror.data() : begin)};
   if (device.has(LNW_DEVICE_HAS_IPC_EVENTS)) {
     lent.ready = Event(device, Event::Use::between_processes);
@@ -34,7 +39,7 @@ Lent lend(const Plan& plan, NodeMemory& memory, const Device& device, std::byte*
     record.own = lent.ready.handle();
     record.has_event = true;
   }
-  std::memcpy(memory.own.window + lent_record, &record, sizeof record);
+  std::memcpy(memory.window + lent_record, &record, sizeof record);
   return lent;
 }
 
@@ -43,9 +48,9 @@ BorrowedBuffers::BorrowedBuffers(const Plan& plan) {
     if (borrows(step)) buffers_.try_emplace(step.peer);
 }
 
-Borrowed& BorrowedBuffers::open(Rank peer, Buffer& buffer, const NodeMemory& memory, const Device& device) {
+Borrowed& BorrowedBuffers::open(Rank peer, Buffer& buffer, const PlanMemory& memory, const Device& device) {
   LentRecord record;
-  std::memcpy(&record, memory.peers.at(peer).window + lent_record, sizeof record);
+  std::memcpy(&record, memory.reach({laneway::Buffer::window, true}, peer).value().here + lent_record, sizeof record);
   if (record.generation == buffer.generation) return buffer.where;
   buffer.mapping = IpcMapping(device, record.memory);
   buffer.where.base = at(buffer.mapping.data(), -record.offset);

@@ -8,7 +8,7 @@
 
 #include "plan/plan.hpp"
 #include "runtime/carriers/device/ipc.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/carriers/memory.hpp"
 #include "runtime/device/device.hpp"
 
 namespace laneway {
@@ -21,7 +21,7 @@ struct Lent {
 
 /// Says in the window where what the plan lends is, for peers who look there once they are told that they may take it.
 /// `begin`: where it begins in the send buffer, on `device` or, if `mirrors`, in the host's memory.
-[[nodiscard]] Lent lend(const Plan& plan, NodeMemory& memory, const Device& device, std::byte* begin, bool mirrors);
+[[nodiscard]] Lent lend(const Plan& plan, PlanMemory& memory, const Device& device, std::byte* begin, bool mirrors);
 
 /// The send buffer of a peer.
 struct Borrowed {
@@ -44,11 +44,11 @@ class BorrowedBuffers {
   explicit BorrowedBuffers(const Plan& plan);
 
   /// As the peer has said last. Opens it, which allocates, once for each binding of the peer.
-  [[nodiscard]] Borrowed& of(Rank peer, const NodeMemory& memory, const Device& device) {
+  [[nodiscard]] Borrowed& of(Rank peer, const PlanMemory& memory, const Device& device) {
     return open(peer, buffers_.at(peer), memory, device);
   }
   /// All of them, as far as the peers have said where they are.
-  void open_all(const NodeMemory& memory, const Device& device) {
+  void open_all(const PlanMemory& memory, const Device& device) {
     for (auto& [peer, buffer] : buffers_) (void)open(peer, buffer, memory, device);
   }
 
@@ -59,7 +59,7 @@ class BorrowedBuffers {
     IpcMapping mapping;
     Event opened;
   };
-  static Borrowed& open(Rank peer, Buffer& buffer, const NodeMemory& memory, const Device& device);
+  static Borrowed& open(Rank peer, Buffer& buffer, const PlanMemory& memory, const Device& device);
 
   std::map<Rank, Buffer> buffers_;
 };

@@ -112,19 +112,6 @@ void rewrite(Step& step, const Side& side) {
   }
 }
 
-std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Rank peer) {
-  if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return std::nullopt;
-  if (memory.is_far(peer)) return std::nullopt;
-  const auto found = memory.peers.find(peer);
-  if (operand.of_peer && found == memory.peers.end()) return std::nullopt;
-  const auto part = [&](const NodeMemory::Part& of) {
-    return operand.buffer == Buffer::window ? of.window : of.staging;
-  };
-  std::byte* const other = found != memory.peers.end() ? part(found->second) : nullptr;
-  std::byte* const own = part(memory.own);
-  return operand.of_peer ? Reached{other, own} : Reached{own, other};
-}
-
 }  // namespace
 
 Carrier node_carrier() {
@@ -137,8 +124,7 @@ Carrier node_carrier() {
           .settle = settle,
           .rewrite = rewrite,
           .gated = true,
-          .share = share_with_node,
-          .bind = bind};
+          .share = share_with_node};
 }
 
 }  // namespace laneway

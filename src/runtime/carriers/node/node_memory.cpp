@@ -1,35 +1,33 @@
 #include "runtime/carriers/node/node_memory.hpp"
 
-#include <algorithm>
-
-#include "plan/plan.hpp"
+#include <utility>
 
 namespace laneway {
 
-void SharedMemory::pin(const Device& device) {
-  if (pinned_.contains(&device.plugin())) return;
-  pinned_.try_emplace(&device.plugin(), HostRegistration(device, memory_.get(), bytes_));
+std::optional<Reached> NodeMemory::reach(const Operand& operand, Rank peer) const {
+  if (operand.buffer != Buffer::window && operand.buffer != Buffer::staging) return std::nullopt;
+  const auto found = peers.find(peer);
+  if (found == peers.end()) return std::nullopt;
+  std::byte* Part::*const part = operand.buffer == Buffer::window ? &Part::window : &Part::staging;
+  std::byte* const other = found->second.*part;
+  return operand.of_peer ? Reached{other, own.*part} : Reached{own.*part, other};
 }
 
-void StagingArena::add_readers(const std::vector<Rank>& ranks) {
-  std::size_t count = count_.load(std::memory_order_relaxed);
-  for (Rank rank : ranks) {
-    std::byte* const words = parts_.at(rank).words;
-    const auto end = readers_.begin() + static_cast<std::ptrdiff_t>(count);
-    if (std::find(readers_.begin(), end, words) == end) readers_[count++] = words;
-  }
-  count_.store(count, std::memory_order_release);
+std::byte* NodeMemory::words_of(Rank peer) const {
+  const auto found = peers.find(peer);
+  return found != peers.end() ? found->second.window : nullptr;
 }
 
-void StagingArena::reserve(std::int64_t bytes) const {
-  if (pages_.segment) pages_.segment->reserve(pages_.begin, static_cast<std::size_t>(bytes));
+std::int64_t NodeMemory::metadata_bytes() const {
+  return static_cast<std::int64_t>(sizeof *this + peers.size() * sizeof *peers.begin());
 }
 
-bool StagingArena::ready(std::uint64_t exchange, std::uint64_t lag) const {
-  const std::size_t count = count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < count; ++i)
-    if (seen(readers_[i] + completed_word) + 1 + lag < exchange) return false;
-  return true;
+std::shared_ptr<PlanMemory> plan_memory(std::shared_ptr<NodeMemory> node) {
+  auto memory = std::make_shared<PlanMemory>();
+  memory->window = memory->words = node->own.window;
+  memory->staging = node->own.staging;
+  memory->parts.push_back(std::move(node));
+  return memory;
 }
 
 }  // namespace laneway

@@ -1,147 +1,37 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "base/bytes/types.hpp"
-#include "runtime/carriers/node/shared_segment.hpp"
-#include "runtime/carriers/rma/puts.hpp"
-#include "runtime/device/device.hpp"
+#include "runtime/carriers/memory.hpp"
 
 namespace laneway {
 
-/// Memory that several objects hold, and that devices can address once it is pinned. Pinning is for init calls.
-class SharedMemory {
- public:
-  SharedMemory(std::shared_ptr<void> memory, std::size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
-  void pin(const Device& device);
-
- private:
-  std::shared_ptr<void> memory_;
-  std::size_t bytes_;
-  std::map<const DevicePlugin*, HostRegistration> pinned_;
-};
-
-/// Where the pages of a rank's staging memory come from, if others see it.
-struct StagingPages {
-  std::shared_ptr<const SharedSegment> segment;
-  std::size_t begin = 0;  ///< in the segment
-};
-
-/// Staging memory that plans of one rank share, which are never active together, and how far the ranks of the node have
-/// come with them. All ranks of the node run these plans in the same order, also those that have nothing to do.
-class StagingArena {
+/// The windows and staging memory that the ranks of a node share, as one of them sees them.
+class NodeMemory final : public CarrierMemory {
  public:
   struct Part {
-    std::byte* words = nullptr;
+    std::byte* window = nullptr;  ///< the rank's words are at its beginning
     std::byte* staging = nullptr;
   };
 
-  /// `parts`: of all ranks of the node, or of this one alone, whose memory nobody else sees then.
-  StagingArena(Rank rank, std::int64_t bytes, std::map<Rank, Part> parts, std::shared_ptr<SharedMemory> mapping,
-               StagingPages pages = {})
-      : own_(parts.at(rank)),
-        bytes_(bytes),
-        parts_(std::move(parts)),
-        mapping_(std::move(mapping)),
-        pages_(std::move(pages)),
-        readers_(parts_.size()) {}
-
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  [[nodiscard]] const Part& own() const { return own_; }
-  [[nodiscard]] const std::map<Rank, Part>& parts() const { return parts_; }
-  void pin(const Device& device) {
-    if (mapping_) mapping_->pin(device);
-  }
-  [[nodiscard]] bool is_private() const { return parts_.size() == 1; }
-
-  /// Reserves the first `bytes` of this rank's part, which costs pages, so as plans need them. Throws std::system_error
-  /// if there are not enough.
-  void reserve(std::int64_t bytes) const;
-  /// All ranks of the node have reserved so much. They say so together, so that they agree on who has to reserve.
-  void set_reserved(std::int64_t bytes) { reserved_ = std::max(reserved_, bytes); }
-  [[nodiscard]] bool has_reserved(std::int64_t bytes) const { return bytes <= reserved_ || !pages_.segment; }
-
-  /// The number of the next exchange. The first is 1.
-  [[nodiscard]] std::uint64_t next_exchange() { return ++exchange_; }
-
-  /// Ranks that take from this rank's memory in some plan. One thread at a time adds; others may meanwhile call ready.
-  void add_readers(const std::vector<Rank>& ranks);
-
-  /// Whether all readers have completed the exchange before `exchange`, or one that is earlier by `lag`.
-  [[nodiscard]] bool ready(std::uint64_t exchange, std::uint64_t lag) const;
-
-  /// True if nobody else has claimed the memory; then `user` has it until it is released.
-  [[nodiscard]] bool claim(const void* user) {
-    const void* other = nullptr;
-    return user_.compare_exchange_strong(other, user, std::memory_order_acquire) || other == user;
-  }
-  void release(const void* user) {
-    user_.compare_exchange_strong(user, nullptr, std::memory_order_release, std::memory_order_relaxed);
-  }
-  [[nodiscard]] bool claimed() const { return user_.load(std::memory_order_relaxed) != nullptr; }
-
- private:
-  Part own_;
-  std::int64_t bytes_;
-  std::map<Rank, Part> parts_;
-  std::shared_ptr<SharedMemory> mapping_;
-  StagingPages pages_;
-  std::int64_t reserved_ = 0;
-  std::vector<std::byte*> readers_;  // their words; the first count_ are valid
-  std::atomic<std::size_t> count_{0};
-  std::uint64_t exchange_ = 0;
-  std::atomic<const void*> user_{nullptr};
-};
-
-/// The memory that the ranks of a node share for one plan, as one of them sees it. Outlives the executors that are
-/// bound to it, one after another: the count of exchanges goes on.
-struct NodeMemory {
-  struct Part {
-    std::byte* window = nullptr;
-    std::byte* staging = nullptr;
-    std::byte* words = nullptr;  ///< at the beginning of the window, or of the arena
-  };
-
-  /// This rank's window as the peer reaches it.
-  [[nodiscard]] std::byte* own_window(Rank peer) const { return is_far(peer) ? puts->window() : own.window; }
-  /// Whether what this rank writes for the peer has to be put.
-  [[nodiscard]] bool is_far(Rank peer) const { return puts && puts->reaches(peer); }
-
-  /// Counts one more exchange.
-  void begin_exchange() {
-    ++turn;
-    exchange = arena ? arena->next_exchange() : turn;
-  }
-
-  /// Lets devices address what the ranks share.
-  void pin(const Device& device) {
+  [[nodiscard]] std::optional<Reached> reach(const Operand& operand, Rank peer) const override;
+  [[nodiscard]] std::byte* words_of(Rank peer) const override;
+  void pin(const Device& device) override {
     if (mapping) mapping->pin(device);
-    if (arena) arena->pin(device);
   }
+  [[nodiscard]] std::int64_t metadata_bytes() const override;
 
   Part own;
-  std::map<Rank, Part> peers;         ///< of far ones: where this rank writes what it then puts
-  std::uint64_t turn = 0;             ///< exchanges of this plan
-  std::uint64_t exchange = 0;         ///< the number of the last one among all that share the memory; the first is 1
-  std::uint64_t lent_generation = 0;  ///< how often the send buffer that is lent has been another
+  std::map<Rank, Part> peers;  ///< all ranks of the node
   std::shared_ptr<SharedMemory> mapping;
-  std::shared_ptr<StagingArena> arena;  ///< if staging memory is shared with other plans
-  std::shared_ptr<Puts> puts;           ///< null if no message is put through the network
 };
 
-/// A word that one rank raises and others wait for. What was written before it was raised is seen by who sees it.
-inline void raise(std::byte* word, std::uint64_t exchange) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)).store(exchange, std::memory_order_release);
-}
-[[nodiscard]] inline std::uint64_t seen(std::byte* word) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
-}
+/// What a plan has whose carrier has made this alone.
+[[nodiscard]] std::shared_ptr<PlanMemory> plan_memory(std::shared_ptr<NodeMemory> node);
 
 }  // namespace laneway

@@ -106,7 +106,7 @@ Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes
     std::size_t at = SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t staging = at + pages(all[i].window_bytes);
-      const NodeMemory::Part part{base.get() + at, base.get() + staging, base.get() + at};
+      const NodeMemory::Part part{base.get() + at, base.get() + staging};
       memory->peers[node.members[i]] = part;
       const std::size_t end = staging + pages(all[i].staging_bytes);
       if (node.members[i] == bootstrap.rank()) {
@@ -165,8 +165,9 @@ bool has_pages(Bootstrap& bootstrap, const Region& node, StagingArena& arena, st
 }  // namespace
 
 void share_with_node(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
-                     std::shared_ptr<NodeMemory>& memory) {
-  memory = share(bootstrap, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true).memory;
+                     std::shared_ptr<PlanMemory>& memory) {
+  Shared shared = share(bootstrap, node, plan.window_bytes, with_staging ? plan.staging_bytes : 0, true);
+  memory = shared.memory ? plan_memory(std::move(shared.memory)) : nullptr;
 }
 
 std::shared_ptr<NodeMemory> share_windows(Bootstrap& bootstrap, const Region& node, std::int64_t bytes) {
@@ -181,17 +182,6 @@ std::shared_ptr<StagingArena> find_arena(Bootstrap& bootstrap, const Region& nod
   std::shared_ptr<StagingArena>& arena = arenas.by_sharers[{limit, node.members}];
   if (!arena) arena = make_arena(bootstrap, node, limit);
   return has_pages(bootstrap, node, *arena, bytes) ? arena : nullptr;
-}
-
-void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena) {
-  for (const auto& [rank, part] : arena->parts()) {
-    NodeMemory::Part& peer = memory.peers[rank];
-    peer.staging = part.staging;
-    peer.words = part.words;
-  }
-  memory.own.staging = arena->own().staging;
-  memory.own.words = arena->own().words;
-  memory.arena = std::move(arena);
 }
 
 }  // namespace laneway

@@ -28,7 +28,7 @@ struct Arenas final : Attachment {
 /// from the others'; said once a process if LANEWAY_VERBOSE is set. Collective over `node`, which must be in the same
 /// MPI_COMM_TYPE_SHARED.
 void share_with_node(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
-                     std::shared_ptr<NodeMemory>& memory);
+                     std::shared_ptr<PlanMemory>& memory);
 
 /// The ranks of `node` share a window of so many bytes each, zero at first; null on all of them where one cannot, as
 /// above. Collective over `node`.
@@ -39,8 +39,5 @@ void share_with_node(Bootstrap& bootstrap, const Plan& plan, const Region& node,
 /// Collective over `node`.
 [[nodiscard]] std::shared_ptr<StagingArena> find_arena(Bootstrap& bootstrap, const Region& node, Arenas& arenas,
                                                        std::int64_t limit, const Plan& plan);
-
-/// Lets what is bound to the memory use the arena.
-void use_arena(NodeMemory& memory, std::shared_ptr<StagingArena> arena);
 
 }  // namespace laneway

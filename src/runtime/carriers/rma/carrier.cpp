@@ -1,5 +1,13 @@
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/bytes/address.hpp"
 #include "runtime/carriers/carrier.hpp"
 #include "runtime/carriers/node/mailboxes.hpp"
+#include "runtime/carriers/rma/puts.hpp"
+#include "runtime/executor/copy.hpp"
 
 // Ranks that share no memory put messages into each other's windows, through the network.
 
@@ -53,11 +61,94 @@ std::optional<Step> give_credit(const Step& step, const Side& side) {
   return credit;
 }
 
-std::optional<Reached> bind_far(const NodeMemory& memory, const Operand& operand, Rank peer) {
-  if (operand.buffer != Buffer::window || !memory.is_far(peer)) return std::nullopt;
-  std::byte* const other = memory.peers.at(peer).window;
-  std::byte* const own = memory.own_window(peer);
-  return operand.of_peer ? Reached{other, own} : Reached{own, other};
+/// Steps whose words far ranks await. They only begin a put, so that puts to several ranks are under way together, and
+/// no start waits for a rank. A word goes when what it is about has arrived, and its step is complete when the word has
+/// arrived, too.
+class BoundPuts final : public BoundCarrier {
+ public:
+  BoundPuts(const Binding& binding, Puts& puts) : memory_(*binding.memory), turn_(binding.turn), puts_(puts) {}
+
+  void bind(Binding& binding) override {
+    of_step_.assign(binding.plan.steps.size(), -1);
+    for (int s = 0; s < static_cast<int>(of_step_.size()); ++s) {
+      const Step& step = binding.step(s);
+      if (!step.raise || !puts_.reaches(step.peer)) continue;
+      of_step_[static_cast<std::size_t>(s)] = static_cast<int>(all_.size());
+      Put& put = all_.emplace_back(step, CopyProgram(step.runs));
+      put.word = binding.find(*step.raise, step.peer);
+      if (step.kind == StepKind::move) {
+        put.from = binding.find(step.from, step.peer);
+        put.to = binding.find(step.to, step.peer);
+      }
+      binding.take(s, Part::run_and_raise);
+    }
+    under_way_.reserve(all_.size());
+    completed_.reserve(all_.size());
+  }
+
+  std::span<const int> start(int step) override {
+    const Put& put = put_of(step);
+    if (put.to.first != nullptr) {
+      put.copy.run(put.from.in(turn_), put.to.in(turn_));
+      const std::int64_t offset = put.step.span.offset + put.offset_of(put.to, turn_);
+      puts_.put(put.step.peer, at(put.to.first, offset), offset, put.step.span.bytes);
+    }
+    raise(put.word.in(turn_), memory_.exchange);
+    under_way_.push_back(step);
+    return {};
+  }
+
+  std::span<const int> poll() override {
+    puts_.advance();
+    completed_.clear();
+    if (under_way_.empty()) return {};
+    const auto flush = [this] {
+      for (const int step : under_way_) puts_.flush(put_of(step).step.peer);
+    };
+    flush();
+    for (const int step : under_way_) {
+      const Put& put = put_of(step);
+      puts_.raise(put.step.peer, put.word.in(turn_), put.step.raise->offset + put.offset_of(put.word, turn_));
+    }
+    flush();
+    std::swap(completed_, under_way_);
+    return completed_;
+  }
+
+  [[nodiscard]] std::int64_t metadata_bytes() const override {
+    std::int64_t bytes = sizeof *this;
+    for (const Put& put : all_) bytes += static_cast<std::int64_t>(sizeof put) + put.copy.metadata_bytes();
+    return bytes + static_cast<std::int64_t>((of_step_.capacity() + 2 * all_.size()) * sizeof(int));
+  }
+
+ private:
+  struct Put {
+    const Step& step;
+    CopyProgram copy;
+    Places from = {};
+    Places to = {};
+    Places word = {};
+
+    [[nodiscard]] static std::int64_t offset_of(const Places& places, std::uint64_t turn) {
+      return places.distance * static_cast<std::int64_t>(turn & places.last);
+    }
+  };
+  [[nodiscard]] const Put& put_of(int step) const {
+    return all_[static_cast<std::size_t>(of_step_[static_cast<std::size_t>(step)])];
+  }
+
+  const PlanMemory& memory_;
+  const std::uint64_t& turn_;
+  Puts& puts_;
+  std::vector<Put> all_;
+  std::vector<int> of_step_;
+  std::vector<int> under_way_;  // steps
+  std::vector<int> completed_;
+};
+
+std::unique_ptr<BoundCarrier> run_puts(Binding& binding) {
+  Puts* const puts = binding.memory != nullptr ? binding.memory->of<Puts>() : nullptr;
+  return puts != nullptr ? std::make_unique<BoundPuts>(binding, *puts) : nullptr;
 }
 
 }  // namespace
@@ -70,7 +161,7 @@ Carrier rma_carrier() {
           .lay_out = lay_out_slots,
           .rewrite = local::rewrite_mailed,
           .follow = give_credit,
-          .bind = bind_far};
+          .run = run_puts};
 }
 
 }  // namespace laneway

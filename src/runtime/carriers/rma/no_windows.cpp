@@ -8,7 +8,7 @@ std::string why_no_window(const Bootstrap&) {
   return "the library was built without MPI";
 }
 
-std::string share_window_with_all(Bootstrap& bootstrap, const Plan&, std::shared_ptr<NodeMemory>& memory) {
+std::string share_window_with_all(Bootstrap& bootstrap, const Plan&, std::shared_ptr<PlanMemory>& memory) {
   memory = nullptr;
   return why_no_window(bootstrap);
 }

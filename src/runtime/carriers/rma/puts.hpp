@@ -4,17 +4,14 @@
 #include <cstdint>
 
 #include "base/bytes/types.hpp"
+#include "runtime/carriers/memory.hpp"
 
 namespace laneway {
 
-/// Puts of one plan into windows of ranks that share no memory with this one. Nothing allocates but making one. Throws
-/// Error(mpi).
-class Puts {
+/// Puts of one plan into windows of ranks that share no memory with this one, and where this rank writes what it then
+/// puts. Nothing allocates but making one. Throws Error(mpi).
+class Puts : public CarrierMemory {
  public:
-  virtual ~Puts() = default;
-
-  /// Where others put, which has the layout of the plan's window.
-  [[nodiscard]] virtual std::byte* window() const = 0;
   [[nodiscard]] virtual bool reaches(Rank peer) const = 0;
   /// Begins to bring bytes to `offset` of the peer's window. `from` must not change before they are flushed.
   virtual void put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) = 0;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "mpi/quirks.hpp"
 #include "runtime/carriers/messages/advance.hpp"
 #include "runtime/carriers/rma/names.hpp"
+#include "runtime/carriers/rma/puts.hpp"
 
 namespace laneway {
 
@@ -79,11 +81,11 @@ struct FreeMemory {
 using Mirror = std::unique_ptr<std::byte, FreeMemory>;
 
 /// What a plan writes of the window of each far peer, whose words it raises or awaits.
-std::map<Rank, Range> find_written(const Plan& plan, const NodeMemory& memory) {
+std::map<Rank, Range> find_written(const Plan& plan, const PlanMemory& memory) {
   std::map<Rank, Range> written;
   for (const Step& step : plan.steps) {
     if (!step.raise && !step.await) continue;
-    if (step.peer == plan.rank || memory.peers.contains(step.peer)) continue;
+    if (step.peer == plan.rank || memory.reach({Buffer::window, true}, step.peer)) continue;
     Range& range = written[step.peer];
     if (!step.raise) continue;
     const Word& word = *step.raise;
@@ -111,14 +113,22 @@ class WindowPuts final : public Puts {
   WindowPuts(const WindowPuts&) = delete;
   WindowPuts& operator=(const WindowPuts&) = delete;
 
-  /// Where the peer's window would begin.
-  std::byte* add_mirror(Rank peer, Range part) {
+  void add_mirror(Rank peer, Range part) {
     Mirror mirror(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(part.bytes) + 1, 1)));
     if (!mirror) throw std::bad_alloc();
-    return at(far_.insert_or_assign(peer, Far{std::move(mirror)}).first->second.mirror.get(), -part.offset);
+    std::byte* const window = at(mirror.get(), -part.offset);
+    far_.insert_or_assign(peer, Far{std::move(mirror), window});
   }
 
-  [[nodiscard]] std::byte* window() const override { return window_.base; }
+  [[nodiscard]] std::optional<Reached> reach(const Operand& operand, Rank peer) const override {
+    const auto far = far_.find(peer);
+    if (operand.buffer != Buffer::window || far == far_.end()) return std::nullopt;
+    std::byte* const other = far->second.window;
+    return operand.of_peer ? Reached{other, window_.base} : Reached{window_.base, other};
+  }
+  [[nodiscard]] std::int64_t metadata_bytes() const override {
+    return static_cast<std::int64_t>(sizeof *this + far_.size() * sizeof *far_.begin());
+  }
   [[nodiscard]] bool reaches(Rank peer) const override { return far_.contains(peer); }
 
   void put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) override {
@@ -155,7 +165,8 @@ class WindowPuts final : public Puts {
  private:
   struct Far {
     Mirror mirror;
-    int under_way = 0;  ///< puts since the last flush
+    std::byte* window = nullptr;  ///< where the peer's would begin
+    int under_way = 0;            ///< puts since the last flush
   };
 
   Far& far_of(Rank peer) {
@@ -232,10 +243,9 @@ PutWindow* make_window(Bootstrap& bootstrap, MPI_Comm comm, WindowPool& pool, st
   return window.release();
 }
 
-std::shared_ptr<Puts> puts_of(MPI_Comm comm, PutWindow& window, const Plan& plan, NodeMemory& memory) {
+std::shared_ptr<Puts> puts_of(MPI_Comm comm, PutWindow& window, const Plan& plan, const PlanMemory& memory) {
   auto puts = std::make_shared<WindowPuts>(comm, window);
-  for (const auto& [peer, part] : find_written(plan, memory))
-    memory.peers[peer] = {puts->add_mirror(peer, part), nullptr, nullptr};
+  for (const auto& [peer, part] : find_written(plan, memory)) puts->add_mirror(peer, part);
   return puts;
 }
 
@@ -261,7 +271,7 @@ std::string why_no_window(const Bootstrap& bootstrap) {
   return pool_of(communicator_of(bootstrap)).refusal;
 }
 
-std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::shared_ptr<NodeMemory>& memory) {
+std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::shared_ptr<PlanMemory>& memory) {
   const MPI_Comm comm = communicator_of(bootstrap);
   WindowPool& pool = pool_of(comm);
   bool can = memory != nullptr;
@@ -279,7 +289,7 @@ std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::s
   if (window->base != nullptr) std::memset(window->base, 0, static_cast<std::size_t>(plan.window_bytes));
   std::string failure;
   try {
-    memory->puts = puts_of(comm, *window, plan, *memory);
+    memory->parts.push_back(puts_of(comm, *window, plan, *memory));
     check_mpi(MPI_Win_sync(window->handle), "MPI_Win_sync");
   } catch (const std::exception& error) {
     failure = error.what();

@@ -6,7 +6,7 @@
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
 #include "runtime/carriers/bootstrap.hpp"
-#include "runtime/carriers/node/node_memory.hpp"
+#include "runtime/carriers/memory.hpp"
 
 namespace laneway {
 
@@ -21,7 +21,7 @@ namespace laneway {
 /// A window takes all ranks to be freed, and requests end when each of them likes. So windows are kept, for later plans
 /// of the communicator that fit into them, until MPI_Finalize.
 [[nodiscard]] std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan,
-                                                std::shared_ptr<NodeMemory>& memory);
+                                                std::shared_ptr<PlanMemory>& memory);
 
 /// Frees all windows, in an order that all their ranks have in common. At the beginning of MPI_Finalize; after that
 /// nothing can be put.

@@ -1,10 +1,25 @@
 #include "runtime/carriers/carrier.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "runtime/carriers/node/mailboxes.hpp"
 #include "runtime/carriers/node/sharing.hpp"
+#include "runtime/executor/copy.hpp"
 
-// Short messages inside a node go through two slots, and the receiver says when it has taken one.
+// Short messages inside a node go through two slots, and the receiver says when it has taken one. The carrier moves
+// them by itself, and its words are of a sort that no other reads: they hold the complement of the exchange's number,
+// and lie before the bytes.
 
 namespace laneway {
+
+std::int64_t moved_by_tiny() {
+  static std::atomic<std::int64_t> moved = 0;
+  return moved++;
+}
 
 namespace {
 
@@ -25,9 +40,9 @@ std::optional<local::Mode> answer(const CarrierView& view, const Side&, const lo
 
 std::int64_t lay_out(const CarrierView&, std::span<Side* const> brought, std::int64_t window_bytes) {
   for (Side* const side : brought) {
-    side->slot = window_bytes;
-    side->flag = window_bytes + local::word_offset(side->bytes);
-    side->ring = {local::slot_bytes(side->bytes), 2, false};
+    side->flag = window_bytes;
+    side->slot = window_bytes + cache_line;
+    side->ring = {cache_line + local::slot_bytes(side->bytes), 2, false};
     window_bytes += side->ring.places * side->ring.distance;
   }
   return window_bytes;
@@ -43,11 +58,66 @@ std::optional<Step> follow(const Step& step, const Side& side) {
   return credit;
 }
 
-std::optional<Reached> bind(const NodeMemory& memory, const Operand& operand, Rank peer) {
-  const auto other = memory.peers.find(peer);
-  if (operand.buffer != Buffer::window || memory.is_far(peer) || other == memory.peers.end()) return std::nullopt;
-  std::byte* const own = memory.own.window;
-  return operand.of_peer ? Reached{other->second.window, own} : Reached{own, other->second.window};
+/// Its words are before the bytes; nobody else's are.
+bool is_tiny(const Step& step) {
+  const Boxed<Word>& word = step.raise ? step.raise : step.await;
+  return word && word->sign == Sign::flag && word->offset < step.span.offset;
+}
+
+class BoundTiny final : public BoundCarrier {
+ public:
+  explicit BoundTiny(const Binding& binding) : memory_(*binding.memory), turn_(binding.turn) {}
+
+  void bind(Binding& binding) override {
+    of_step_.resize(binding.plan.steps.size());
+    for (int s = 0; s < static_cast<int>(of_step_.size()); ++s) {
+      const Step& step = binding.step(s);
+      if (!is_tiny(step)) continue;
+      of_step_[static_cast<std::size_t>(s)] = moves_.size();
+      Move& move = moves_.emplace_back(s, step.raise.has_value(), CopyProgram(step.runs));
+      move.word = binding.find(move.puts ? *step.raise : *step.await, step.peer);
+      if (step.kind == StepKind::move) {
+        move.from = binding.find(step.from, step.peer);
+        move.to = binding.find(step.to, step.peer);
+      }
+      binding.take(s, Part::run_and_raise);
+      if (!move.puts) binding.let_pass(s);
+    }
+  }
+  [[nodiscard]] bool passes(int step) override { return word_of(move_of(step)).load() == ~memory_.exchange; }
+  std::span<const int> start(int step) override {
+    const Move& move = move_of(step);
+    move.copy.run(move.from.in(turn_), move.to.in(turn_));
+    if (move.puts) word_of(move).store(~memory_.exchange);
+    (void)moved_by_tiny();
+    return {&move.step, 1};
+  }
+  std::span<const int> poll() override { return {}; }
+  [[nodiscard]] std::int64_t metadata_bytes() const override { return sizeof *this; }
+
+ private:
+  struct Move {
+    int step;
+    bool puts;
+    CopyProgram copy;
+    Places from = {};
+    Places to = {};
+    Places word = {};
+  };
+  [[nodiscard]] const Move& move_of(int step) const { return moves_[of_step_[static_cast<std::size_t>(step)]]; }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word_of(const Move& move) const {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(move.word.in(turn_)));
+  }
+
+  const PlanMemory& memory_;
+  const std::uint64_t& turn_;
+  std::vector<Move> moves_;
+  std::vector<std::size_t> of_step_;
+};
+
+std::unique_ptr<BoundCarrier> run(Binding& binding) {
+  const bool has_any = std::ranges::any_of(binding.plan.steps, is_tiny);
+  return has_any ? std::make_unique<BoundTiny>(binding) : nullptr;
 }
 
 }  // namespace
@@ -61,7 +131,7 @@ Carrier tiny_carrier() {
           .rewrite = local::rewrite_mailed,
           .follow = follow,
           .share = share_with_node,
-          .bind = bind};
+          .run = run};
 }
 
 }  // namespace laneway

@@ -5,66 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "algorithms/lowering/through_host.hpp"
-#include "base/bytes/ranges.hpp"
-#include "plan/kernel_rows.hpp"
-#include "plan/pattern.hpp"
 #include "plan/plan.hpp"
+#include "runtime/device/buffers.hpp"
 #include "runtime/device/device.hpp"
-#include "runtime/device/memory.hpp"
 
 namespace laneway {
-
-/// The two buffer arguments of an operation. Plans address them by offsets, which may be negative.
-struct Buffers {
-  const void* send = nullptr;
-  void* receive = nullptr;
-
-  friend bool operator==(const Buffers&, const Buffers&) = default;
-};
-
-/// The memory that an operation's buffers are in.
-struct BufferMemory {
-  MemoryInfo send;
-  MemoryInfo receive;
-
-  bool host_touches = false;     ///< some of what the operation touches is in memory that the host may touch
-  bool device_aware = false;     ///< the transport takes addresses on these devices
-  CopyRule rule = {};            ///< of copies from and to these devices
-  bool device_combines = false;  ///< that of the receive buffer has kernels for what the plan combines
-
-  [[nodiscard]] OnDevice on_device() const {
-    return {!send.host_may_touch(), !receive.host_may_touch(), device_combines};
-  }
-  /// Those that messages reach only through the host's memory.
-  [[nodiscard]] OnDevice behind_host() const { return device_aware ? OnDevice{} : on_device(); }
-};
-
-/// Of the buffers, the send buffer's first; none if no plugin knows them.
-[[nodiscard]] Device device_of(const BufferMemory& memory);
-
-/// The stream that a user gives for buffers on `device`, or for buffers on none. Throws Error(argument) where it cannot
-/// order an exchange.
-[[nodiscard]] Stream user_stream(Device device, lnw_device_stream stream);
-
-/// The bytes of the buffers that an operation touches.
-struct Extents {
-  Range send;
-  Range receive;
-};
-[[nodiscard]] Extents extents_of(const Plan& plan);
-[[nodiscard]] Extents extents_of(const RankPattern& pattern);
-
-/// Looks at both ends of what is touched. Throws Error(buffer) that names the argument: memory of a device whose plugin
-/// is not loaded, that was freed or is too small, or buffers on devices of different vendors.
-[[nodiscard]] BufferMemory look_at(const Buffers& buffers, const Extents& extents);
-
-/// The same for buffers that are probably not on a device: where no plugin is loaded it costs nothing, and finds
-/// nothing wrong.
-[[nodiscard]] BufferMemory glance_at(const Buffers& buffers, const Plan& plan);
 
 /// Whether a move is put into the stream of the device that has the receive buffer.
 [[nodiscard]] inline bool uses_receive_buffer(const Step& step) {
@@ -100,8 +47,6 @@ class DeviceCopies {
   /// Steps wait for the user's stream by an event of the plan, where they have to.
   void has_event_of_stream() { stream_is_event_ = true; }
 
-  [[nodiscard]] bool has(int step) const { return unit_of_[static_cast<std::size_t>(step)] >= 0; }
-  [[nodiscard]] bool empty() const { return units_.empty(); }
   /// Which of the two streams a step is put into.
   [[nodiscard]] std::size_t stream_of(int step) const {
     return units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])].queue;
@@ -115,40 +60,12 @@ class DeviceCopies {
   /// What is put into the user's stream from now on comes after all trailing steps, which have begun.
   void hand_over();
 
-  /// The step may be done now. Launches it, unless that waits for others of its unit. `complete(step)` is called for
-  /// steps whose end nobody waits for, and for lending ones that need not wait. The step comes after the event `after`,
-  /// if there is one.
-  template <class F>
-  void begin(int step, std::byte* from, std::byte* to, lnw_device_event after, F&& complete) {
-    Unit& unit = units_[static_cast<std::size_t>(unit_of_[static_cast<std::size_t>(step)])];
-    if (++unit.ready < unit.steps.size()) return;
-    unit.ready = 0;
-    const bool has_to_wait = !unit.lends || user_ || mirror_.bytes > 0;
-    const bool others_wait = unit.lends && unit.shared != nullptr;
-    if (has_to_wait && others_wait) {
-      unit.shared->record(queues_[unit.queue].stream);
-    } else if (has_to_wait) {
-      if (after != nullptr) queues_[unit.queue].stream.wait(after);
-      if (!unit.by_buffer)
-        launch(unit, std::array<void*, 2>{from, to});
-      else
-        launch(unit, bases_);
-    }
-    if (!has_to_wait || others_wait || unit.trailing)
-      for (int each : unit.steps) complete(each);
-  }
+  /// The step may be done now. Launches it, unless that waits for others of its unit. Returns steps whose end nobody
+  /// waits for, and lending ones that need not wait. The step comes after the event `after`, if there is one.
+  std::span<const int> begin(int step, std::byte* from, std::byte* to, lnw_device_event after);
 
-  /// Calls complete(step) for what has been done since; that may begin more.
-  template <class F>
-  void poll(F&& complete) {
-    for (Queue& queue : queues_)
-      while (queue.first != queue.last) {
-        const Unit& unit = units_[queue.units[queue.first % queue.units.size()]];
-        if (!unit.event.complete()) break;
-        ++queue.first;
-        for (int step : unit.steps) complete(step);
-      }
-  }
+  /// Adds the steps that have been done since.
+  void poll(std::vector<int>& done);
 
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
