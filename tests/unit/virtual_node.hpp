@@ -209,7 +209,7 @@ inline Localized localize(Random& random, const Case& c, std::vector<Plan> plans
                            .all_mailboxes_bytes = random.one_of<std::int64_t>({0, 600, 1 << 23, 1 << 23}),
                            .doubled_staging_bytes = random.one_of<std::int64_t>({0, 64, 65536}),
                            .shares_staging = use == NodeUse::shared_staging,
-                           .puts = only != nullptr ? only->name == "rma" : random.chance(30),
+                           .leaves_node = only != nullptr ? only->name == "rma" : random.chance(30),
                            .slots = random.one_of<std::int64_t>({2, 4, 4, 8}),
                            .slot_bytes = random.one_of<std::int64_t>({0, 64, 512, 65536})};
   std::vector<LocalOptions> all(result.plans.size(), local);

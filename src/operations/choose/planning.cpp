@@ -167,13 +167,13 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
     const OnDevice on_device = agreed.where.on_device();
     options.send_on_device = on_device.send && use.local.lends == 0;
     options.receive_on_device = on_device.receive;
-    options.puts = puts;
+    options.leaves_node = puts;
     MpiBootstrap bootstrap(comm);
     Carried carried =
         carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, bootstrap);
     planned.plan = std::move(carried.plan);
     planned.memory = std::move(carried.memory);
-    if (!carried.no_puts.empty()) planned.reasons.no_puts = std::move(carried.no_puts);
+    if (!carried.refusal.empty()) planned.reasons.no_puts = std::move(carried.refusal);
   }
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }

@@ -7,7 +7,7 @@ namespace laneway {
 
 namespace {
 
-Places in_turn(const Reached& reached, std::int64_t offset, const Ring& ring) {
+RingPlaces in_turn(const Reached& reached, std::int64_t offset, const Ring& ring) {
   const auto sideways =
       ring.crosses ? reinterpret_cast<std::intptr_t>(reached.across) - reinterpret_cast<std::intptr_t>(reached.here)
                    : 0;
@@ -17,7 +17,7 @@ Places in_turn(const Reached& reached, std::int64_t offset, const Ring& ring) {
 
 }  // namespace
 
-Places Binding::find(const Operand& operand, Rank peer) const {
+RingPlaces PlanBinding::find(const Operand& operand, Rank peer) const {
   const Buffer buffer = operand.buffer;
   if (!operand.of_peer && buffer != Buffer::window)
     return {bases[static_cast<std::size_t>(buffer)], buffer == Buffer::staging ? plan.staging_alternate : 0, 1};
@@ -26,7 +26,7 @@ Places Binding::find(const Operand& operand, Rank peer) const {
   return in_turn(*reached, 0, operand.ring);
 }
 
-Places Binding::find(const Word& word, Rank peer) const {
+RingPlaces PlanBinding::find(const Word& word, Rank peer) const {
   if (word.sign != Sign::flag) {
     std::byte* const words = word.of_peer ? memory->words_of(peer) : memory->words;
     LANEWAY_ASSERT(words != nullptr);
@@ -37,15 +37,15 @@ Places Binding::find(const Word& word, Rank peer) const {
   return in_turn(*reached, word.offset, word.ring);
 }
 
-void Binding::take(int step, Part part) {
+void PlanBinding::take(int step, TakenPart part) {
   StepRun& run = runs[static_cast<std::size_t>(step)];
   LANEWAY_ASSERT(run.carrier == StepRun::executor);
   run.carrier = carrier;
-  run.starts_at_once = part == Part::run_at_once;
-  if (part == Part::run_and_raise) run.raises = false;
+  run.starts_at_once = part == TakenPart::run_at_once;
+  if (part == TakenPart::run_and_raise) run.raises = false;
 }
 
-void Binding::let_pass(int step) {
+void PlanBinding::let_pass(int step) {
   StepRun& run = runs[static_cast<std::size_t>(step)];
   LANEWAY_ASSERT(run.carrier == carrier);
   run.waits = run.passes_by_carrier = true;

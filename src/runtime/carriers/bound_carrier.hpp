@@ -18,7 +18,7 @@
 namespace laneway {
 
 /// Where something is in each exchange: in places that exchanges use in turn, evenly apart, a power of two of them.
-struct Places {
+struct RingPlaces {
   std::byte* first = nullptr;
   std::int64_t distance = 0;
   std::uint8_t last = 0;
@@ -40,14 +40,14 @@ struct StepRun {
 };
 
 /// What a carrier's part of a step is.
-enum class Part : std::uint8_t {
+enum class TakenPart : std::uint8_t {
   run,           ///< all but its words and events: it moves what is to be moved
   run_at_once,   ///< the same for a step that depends on nothing: it starts in `begin`
   run_and_raise  ///< also its word or event, or what it does in place of that
 };
 
 /// A plan that is being bound, for carriers to take steps of.
-class Binding {
+class PlanBinding {
  public:
   const Plan& plan;
   const BufferMemory& where;
@@ -59,11 +59,11 @@ class Binding {
   std::array<std::byte*, buffer_kinds> bases{};
 
   [[nodiscard]] const Step& step(int index) const { return plan.steps[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] Places find(const Operand& operand, Rank peer) const;
-  [[nodiscard]] Places find(const Word& word, Rank peer) const;
+  [[nodiscard]] RingPlaces find(const Operand& operand, Rank peer) const;
+  [[nodiscard]] RingPlaces find(const Word& word, Rank peer) const;
 
   /// For the carrier that is being bound.
-  void take(int step, Part part);
+  void take(int step, TakenPart part);
   /// A step that must not run before its `passes` says so, in place of the step's word or event.
   void let_pass(int step);
 
@@ -79,7 +79,7 @@ class BoundCarrier {
   virtual ~BoundCarrier() = default;
 
   /// Takes steps. All buffers are known.
-  virtual void bind(Binding& binding) = 0;
+  virtual void bind(PlanBinding& binding) = 0;
 
   /// An exchange begins.
   virtual void begin() {}

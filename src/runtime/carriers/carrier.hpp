@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "machine/machine.hpp"
@@ -68,10 +69,15 @@ struct Carrier {
   /// plan's staging memory is its own.
   void (*share)(Bootstrap& bootstrap, const Plan& plan, const Region& node, bool with_staging,
                 std::shared_ptr<PlanMemory>& memory) = nullptr;
+  /// The same of a carrier that leaves the node, for all ranks of the communicator, after the others. Returns why it
+  /// could not, for people; it is empty on all ranks or on none.
+  std::string (*share_with_all)(Bootstrap& bootstrap, const Plan& plan, std::shared_ptr<PlanMemory>& memory) = nullptr;
+  /// Why it will not on this communicator, for people; empty on all ranks or on none. Local.
+  std::string (*refuses)(const Bootstrap& bootstrap) = nullptr;
   /// Its part of a plan that is being bound; null: it has none. It may give buffers that the plan lacks.
-  std::unique_ptr<BoundCarrier> (*run)(Binding& binding) = nullptr;
+  std::unique_ptr<BoundCarrier> (*run)(PlanBinding& binding) = nullptr;
   /// What lets a plan that it has no part of follow a user's stream.
-  std::unique_ptr<BoundCarrier> (*follow_stream)(Binding& binding) = nullptr;
+  std::unique_ptr<BoundCarrier> (*follow_stream)(PlanBinding& binding) = nullptr;
 };
 
 /// All of them, the one that receivers like best first. The last takes every message.

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "runtime/carriers/carrier.hpp"
 #include "runtime/carriers/localizer.hpp"
-#include "runtime/carriers/rma/windows.hpp"
 
 namespace laneway {
 
@@ -34,7 +33,7 @@ Carried alone(std::shared_ptr<const Plan> plan, const std::shared_ptr<StagingAre
   return {std::move(plan), std::move(memory)};
 }
 
-/// No plan, and a reason, where puts are wanted and some rank gets no window.
+/// No plan, and a reason, where a carrier that leaves the node cannot on some rank.
 Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& given, Arenas& arenas,
                  std::int64_t arena_bytes, Bootstrap& bootstrap) {
   for (const Carrier& carrier : carriers())
@@ -44,8 +43,8 @@ Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const Loc
   const Region sharing = node.members.empty() ? Region{bootstrap.rank(), {bootstrap.rank()}} : node;
   // Ranks that share staging memory count their exchanges together, of which far ranks know nothing.
   const std::shared_ptr<StagingArena> arena =
-      given.puts ? nullptr : find_arena(bootstrap, sharing, arenas, arena_bytes, *plan);
-  if (!given.puts && (sharing.members.size() < 2 || (arena && arena->is_private())))
+      given.leaves_node ? nullptr : find_arena(bootstrap, sharing, arenas, arena_bytes, *plan);
+  if (!given.leaves_node && (sharing.members.size() < 2 || (arena && arena->is_private())))
     return alone(std::move(plan), arena);
   LocalOptions options = given;
   options.shares_staging = arena != nullptr;
@@ -57,9 +56,12 @@ Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const Loc
   std::shared_ptr<PlanMemory> memory;
   for (const Carrier& carrier : carriers())
     if (carrier.share != nullptr) carrier.share(bootstrap, rewritten, sharing, has_window && !arena, memory);
-  if (given.puts)
-    if (std::string reason = share_window_with_all(bootstrap, rewritten, memory); !reason.empty())
-      return {nullptr, nullptr, std::move(reason)};
+  if (given.leaves_node)
+    for (const Carrier& carrier : carriers()) {
+      if (carrier.share_with_all == nullptr) continue;
+      if (std::string reason = carrier.share_with_all(bootstrap, rewritten, memory); !reason.empty())
+        return {nullptr, nullptr, std::move(reason)};
+    }
   if (!memory || (!has_window && !arena)) return {std::move(plan), nullptr};
   if (arena) {
     arena->add_readers(localizer.takers());
@@ -68,23 +70,28 @@ Carried carry_by(std::shared_ptr<const Plan> plan, const Region& node, const Loc
   return {std::make_shared<const Plan>(std::move(rewritten)), std::move(memory)};
 }
 
+/// Why carriers do not leave the node on this communicator.
+std::string refusal_of(const Bootstrap& bootstrap) {
+  for (const Carrier& carrier : carriers())
+    if (carrier.refuses != nullptr)
+      if (std::string reason = carrier.refuses(bootstrap); !reason.empty()) return reason;
+  return {};
+}
+
 }  // namespace
 
 Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalOptions& given, Arenas& arenas,
               std::int64_t arena_bytes, Bootstrap& bootstrap) {
-  std::string no_puts;
-  if (given.puts) {
-    no_puts = why_no_window(bootstrap);
-    if (no_puts.empty()) {
-      Carried carried = carry_by(plan, node, given, arenas, arena_bytes, bootstrap);
-      if (carried.no_puts.empty()) return carried;
-      no_puts = std::move(carried.no_puts);
-    }
-  }
+  std::string refusal = given.leaves_node ? refusal_of(bootstrap) : "";
   LocalOptions options = given;
-  options.puts = false;
+  if (given.leaves_node && refusal.empty()) {
+    Carried carried = carry_by(plan, node, options, arenas, arena_bytes, bootstrap);
+    if (carried.refusal.empty()) return carried;
+    refusal = std::move(carried.refusal);
+  }
+  options.leaves_node = false;
   Carried carried = carry_by(std::move(plan), node, options, arenas, arena_bytes, bootstrap);
-  carried.no_puts = std::move(no_puts);
+  carried.refusal = std::move(refusal);
   return carried;
 }
 

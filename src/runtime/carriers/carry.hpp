@@ -16,7 +16,7 @@ namespace laneway {
 struct Carried {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<PlanMemory> memory;
-  std::string no_puts = {};  ///< for people: why no message is put through the network, if some should have been
+  std::string refusal = {};  ///< for people: why no carrier leaves the node, if some might have
 };
 
 /// Leaves to the MPI library what no other carrier can bring, unpacked where none brings anything. `node`: the ranks

@@ -25,8 +25,8 @@ struct LocalOptions {
   /// where it has been copied to.
   bool send_on_device = false;
   bool receive_on_device = false;
-  /// Messages to ranks that share no memory with this one are put into theirs through the network.
-  bool puts = false;
+  /// Carriers may leave the node: to ranks that share no memory with this one, messages need not stay messages.
+  bool leaves_node = false;
   /// Which kind of devices this rank's send buffer is on, if peers may take straight out of it, and the kind of devices
   /// that this rank can take from; 0: none.
   std::uint64_t lends = 0;

@@ -33,7 +33,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
 }
 
 void Executor::bind(Buffers buffers, Transport& transport) {
-  Binding binding{*plan_, where_, combiners_, memory_.get(), &transport, turn_};
+  PlanBinding binding{*plan_, where_, combiners_, memory_.get(), &transport, turn_};
   std::byte*& staging = binding.bases[static_cast<std::size_t>(Buffer::staging)];
   binding.bases[static_cast<std::size_t>(Buffer::send)] = static_cast<std::byte*>(const_cast<void*>(buffers.send));
   binding.bases[static_cast<std::size_t>(Buffer::receive)] = static_cast<std::byte*>(buffers.receive);
@@ -102,7 +102,7 @@ void Executor::set_stream(std::optional<lnw_device_stream> stream) {
   bool follows = false;
   for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) follows = carrier->set_stream(stream) || follows;
   if (follows || !stream) return;
-  Binding binding{*plan_, where_, combiners_, memory_.get(), nullptr, turn_};
+  PlanBinding binding{*plan_, where_, combiners_, memory_.get(), nullptr, turn_};
   for (const Carrier& carrier : carriers()) {
     if (carrier.follow_stream == nullptr) continue;
     std::unique_ptr<BoundCarrier> follower = carrier.follow_stream(binding);

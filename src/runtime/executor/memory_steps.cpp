@@ -7,7 +7,7 @@
 
 namespace laneway {
 
-void MemorySteps::add(const Binding& binding, int index) {
+void MemorySteps::add(const PlanBinding& binding, int index) {
   const Step& step = binding.step(index);
   const StepRun& run = binding.runs[static_cast<std::size_t>(index)];
   Bound& bound = bound_[static_cast<std::size_t>(index)];

@@ -23,7 +23,7 @@ class MemorySteps {
     programs_.reserve(steps);
   }
   /// The next step. What a carrier runs is not moved here.
-  void add(const Binding& binding, int step);
+  void add(const PlanBinding& binding, int step);
 
   void move(const Plan& plan, const Combiners& combiners, int step, std::uint64_t turn) const;
 
@@ -47,7 +47,7 @@ class MemorySteps {
   [[nodiscard]] std::int64_t metadata_bytes() const;
 
  private:
-  /// Places, the number of the last of which is apart, because together they take a third more memory.
+  /// RingPlaces, the number of the last of which is apart, because together they take a third more memory.
   struct Evenly {
     std::byte* first = nullptr;
     std::int64_t distance = 0;
@@ -68,7 +68,7 @@ class MemorySteps {
   };
   static_assert(sizeof(Bound) == 88);
 
-  static void set(Evenly& evenly, std::uint8_t& last, const Places& places) {
+  static void set(Evenly& evenly, std::uint8_t& last, const RingPlaces& places) {
     evenly = {places.first, places.distance};
     last = places.last;
   }

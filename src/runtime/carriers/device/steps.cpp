@@ -31,7 +31,7 @@ std::vector<bool> find_trailing(const Plan& plan) {
 
 class DeviceSteps final : public BoundCarrier {
  public:
-  explicit DeviceSteps(Binding& binding)
+  explicit DeviceSteps(PlanBinding& binding)
       : plan_(binding.plan), memory_(binding.memory), turn_(binding.turn), on_device_(binding.where.on_device()) {
     device_aware_ = binding.where.device_aware && on_device_.any();
     const bool lends = lends_or_borrows(plan_);
@@ -40,7 +40,7 @@ class DeviceSteps final : public BoundCarrier {
     if (device_aware_ || lends) copies_->use(worker_);
   }
 
-  void bind(Binding& binding) override {
+  void bind(PlanBinding& binding) override {
     staging_ = binding.bases[static_cast<std::size_t>(Buffer::staging)];
     if (on_device_.combines) copies_->set_combining(binding.combiners.front()->on_device().value());
     borrowed_ = BorrowedBuffers(plan_);
@@ -93,11 +93,11 @@ class DeviceSteps final : public BoundCarrier {
 
  private:
   struct Ends {
-    Places from;
-    Places to;
+    RingPlaces from;
+    RingPlaces to;
   };
 
-  void allocate(Binding& binding) {
+  void allocate(PlanBinding& binding) {
     worker_ = on_device_.send      ? Device(binding.where.send)
               : on_device_.receive ? Device(binding.where.receive)
                                    : all_devices().at(0);
@@ -114,13 +114,13 @@ class DeviceSteps final : public BoundCarrier {
   }
 
   /// Those that can lend at once do so together.
-  void lend(Binding& binding) {
+  void lend(PlanBinding& binding) {
     std::vector<int> together;
     std::vector<int> later;
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       if (!lends(binding.step(s))) continue;
       (binding.step(s).after.empty() ? together : later).push_back(s);
-      binding.take(s, Part::run);
+      binding.take(s, TakenPart::run);
     }
     if (together.empty() && later.empty()) return;
     std::byte* const begin = at(binding.bases[static_cast<std::size_t>(Buffer::send)], plan_.lent_offset);
@@ -131,10 +131,10 @@ class DeviceSteps final : public BoundCarrier {
     for (int s : later) copies_->add_lending({s}, ready);
   }
 
-  void take_stream(Binding& binding) {
+  void take_stream(PlanBinding& binding) {
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       if (!is_of_stream(binding.step(s))) continue;
-      binding.take(s, Part::run_and_raise);
+      binding.take(s, TakenPart::run_and_raise);
       if (binding.step(s).goes_out) {
         stream_goes_on_ = s;
         continue;
@@ -154,7 +154,7 @@ class DeviceSteps final : public BoundCarrier {
   }
 
   /// Those of a few bytes that can all begin at once share a kernel.
-  void take_copies(Binding& binding) {
+  void take_copies(PlanBinding& binding) {
     const std::vector<bool> trailing = find_trailing(plan_);
     ends_.resize(plan_.steps.size());
     std::array<std::vector<int>, 2> together;  // by whether they write to a device
@@ -167,7 +167,7 @@ class DeviceSteps final : public BoundCarrier {
       const Step& step = binding.step(s);
       if (!touches_device(step)) continue;
       const auto at = static_cast<std::size_t>(s);
-      binding.take(s, Part::run);
+      binding.take(s, TakenPart::run);
       if (!borrows(step)) ends_[at].from = binding.find(step.from, step.peer);
       ends_[at].to = binding.find(step.to, step.peer);
       const bool begins_at_once = std::ranges::all_of(step.after, [&](int before) { return before == stream_begins_; });
@@ -206,12 +206,12 @@ class DeviceSteps final : public BoundCarrier {
 
 }  // namespace
 
-std::unique_ptr<BoundCarrier> run_on_device(Binding& binding) {
+std::unique_ptr<BoundCarrier> run_on_device(PlanBinding& binding) {
   if (!binding.where.on_device().any() && !lends_or_borrows(binding.plan)) return nullptr;
   return std::make_unique<DeviceSteps>(binding);
 }
 
-std::unique_ptr<BoundCarrier> follow_stream(Binding& binding) {
+std::unique_ptr<BoundCarrier> follow_stream(PlanBinding& binding) {
   return std::make_unique<DeviceSteps>(binding);
 }
 

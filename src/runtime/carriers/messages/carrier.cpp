@@ -46,9 +46,9 @@ Error explained(const MessageError& error, const Plan& plan, int index) {
 /// The messages of a plan, numbered as endpoints know them: those that can start at once come first.
 class BoundMessages final : public BoundCarrier {
  public:
-  explicit BoundMessages(const Binding& binding) : plan_(binding.plan), turn_(binding.turn) {}
+  explicit BoundMessages(const PlanBinding& binding) : plan_(binding.plan), turn_(binding.turn) {}
 
-  void bind(Binding& binding) override {
+  void bind(PlanBinding& binding) override {
     const std::vector<Message> messages = number(binding);
     endpoints_[0] = binding.transport->bind(messages);
     now_ = endpoints_[0].get();
@@ -100,7 +100,7 @@ class BoundMessages final : public BoundCarrier {
   }
 
  private:
-  [[nodiscard]] std::vector<Message> number(Binding& binding) {
+  [[nodiscard]] std::vector<Message> number(PlanBinding& binding) {
     std::vector<Message> messages;
     of_step_.assign(plan_.steps.size(), -1);
     const auto add = [&](StepKind kind, bool initial) {
@@ -110,7 +110,7 @@ class BoundMessages final : public BoundCarrier {
           continue;
         of_step_[s] = static_cast<int>(messages.size());
         steps_.push_back(static_cast<int>(s));
-        binding.take(steps_.back(), initial ? Part::run_at_once : Part::run);
+        binding.take(steps_.back(), initial ? TakenPart::run_at_once : TakenPart::run);
         const bool in_user_buffer = step.span.buffer == Buffer::send || step.span.buffer == Buffer::receive;
         messages.push_back({kind == StepKind::send, step.peer, step.channel,
                             at(binding.bases[static_cast<std::size_t>(step.span.buffer)], step.span.offset),
@@ -129,7 +129,7 @@ class BoundMessages final : public BoundCarrier {
   }
 
   /// Those of every second exchange, if some of them are in staging memory.
-  void bind_second(Binding& binding, std::vector<Message> messages) {
+  void bind_second(PlanBinding& binding, std::vector<Message> messages) {
     bool uses_staging = false;
     for (std::size_t m = 0; m < messages.size(); ++m) {
       if (binding.step(steps_[m]).span.buffer != Buffer::staging) continue;
@@ -164,7 +164,7 @@ Carrier messages_carrier() {
   const auto answer = [](const CarrierView&, const local::Side&, const local::Offer&, bool) {
     return std::optional(local::Mode::message);
   };
-  const auto run = [](Binding& binding) -> std::unique_ptr<BoundCarrier> {
+  const auto run = [](PlanBinding& binding) -> std::unique_ptr<BoundCarrier> {
     return std::make_unique<BoundMessages>(binding);
   };
   return {.name = "messages", .answer = answer, .run = run};

@@ -7,6 +7,7 @@
 #include "runtime/carriers/carrier.hpp"
 #include "runtime/carriers/node/mailboxes.hpp"
 #include "runtime/carriers/rma/puts.hpp"
+#include "runtime/carriers/rma/windows.hpp"
 #include "runtime/executor/copy.hpp"
 
 // Ranks that share no memory put messages into each other's windows, through the network.
@@ -20,7 +21,7 @@ using local::Offer;
 using local::Side;
 
 bool is_outside(const CarrierView& view, Rank peer) {
-  return view.options.puts && !view.is_local(peer);
+  return view.options.leaves_node && !view.is_local(peer);
 }
 
 /// What is sent from a device goes through the host's memory, where messages are packed. The window has a word that
@@ -66,9 +67,9 @@ std::optional<Step> give_credit(const Step& step, const Side& side) {
 /// arrived, too.
 class BoundPuts final : public BoundCarrier {
  public:
-  BoundPuts(const Binding& binding, Puts& puts) : memory_(*binding.memory), turn_(binding.turn), puts_(puts) {}
+  BoundPuts(const PlanBinding& binding, Puts& puts) : memory_(*binding.memory), turn_(binding.turn), puts_(puts) {}
 
-  void bind(Binding& binding) override {
+  void bind(PlanBinding& binding) override {
     of_step_.assign(binding.plan.steps.size(), -1);
     for (int s = 0; s < static_cast<int>(of_step_.size()); ++s) {
       const Step& step = binding.step(s);
@@ -80,7 +81,7 @@ class BoundPuts final : public BoundCarrier {
         put.from = binding.find(step.from, step.peer);
         put.to = binding.find(step.to, step.peer);
       }
-      binding.take(s, Part::run_and_raise);
+      binding.take(s, TakenPart::run_and_raise);
     }
     under_way_.reserve(all_.size());
     completed_.reserve(all_.size());
@@ -88,7 +89,7 @@ class BoundPuts final : public BoundCarrier {
 
   std::span<const int> start(int step) override {
     const Put& put = put_of(step);
-    if (put.to.first != nullptr) {
+    if (put.step.kind == StepKind::move) {
       put.copy.run(put.from.in(turn_), put.to.in(turn_));
       const std::int64_t offset = put.step.span.offset + put.offset_of(put.to, turn_);
       puts_.put(put.step.peer, at(put.to.first, offset), offset, put.step.span.bytes);
@@ -125,11 +126,11 @@ class BoundPuts final : public BoundCarrier {
   struct Put {
     const Step& step;
     CopyProgram copy;
-    Places from = {};
-    Places to = {};
-    Places word = {};
+    RingPlaces from = {};
+    RingPlaces to = {};
+    RingPlaces word = {};
 
-    [[nodiscard]] static std::int64_t offset_of(const Places& places, std::uint64_t turn) {
+    [[nodiscard]] static std::int64_t offset_of(const RingPlaces& places, std::uint64_t turn) {
       return places.distance * static_cast<std::int64_t>(turn & places.last);
     }
   };
@@ -146,7 +147,7 @@ class BoundPuts final : public BoundCarrier {
   std::vector<int> completed_;
 };
 
-std::unique_ptr<BoundCarrier> run_puts(Binding& binding) {
+std::unique_ptr<BoundCarrier> run_puts(PlanBinding& binding) {
   Puts* const puts = binding.memory != nullptr ? binding.memory->of<Puts>() : nullptr;
   return puts != nullptr ? std::make_unique<BoundPuts>(binding, *puts) : nullptr;
 }
@@ -161,6 +162,8 @@ Carrier rma_carrier() {
           .lay_out = lay_out_slots,
           .rewrite = local::rewrite_mailed,
           .follow = give_credit,
+          .share_with_all = share_window_with_all,
+          .refuses = why_no_window,
           .run = run_puts};
 }
 

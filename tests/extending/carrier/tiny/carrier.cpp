@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/carriers/node/mailboxes.hpp"
-#include "runtime/carriers/node/sharing.hpp"
 #include "runtime/executor/copy.hpp"
 
 // Short messages inside a node go through two slots, and the receiver says when it has taken one. The carrier moves
@@ -66,9 +65,9 @@ bool is_tiny(const Step& step) {
 
 class BoundTiny final : public BoundCarrier {
  public:
-  explicit BoundTiny(const Binding& binding) : memory_(*binding.memory), turn_(binding.turn) {}
+  explicit BoundTiny(const PlanBinding& binding) : memory_(*binding.memory), turn_(binding.turn) {}
 
-  void bind(Binding& binding) override {
+  void bind(PlanBinding& binding) override {
     of_step_.resize(binding.plan.steps.size());
     for (int s = 0; s < static_cast<int>(of_step_.size()); ++s) {
       const Step& step = binding.step(s);
@@ -80,7 +79,7 @@ class BoundTiny final : public BoundCarrier {
         move.from = binding.find(step.from, step.peer);
         move.to = binding.find(step.to, step.peer);
       }
-      binding.take(s, Part::run_and_raise);
+      binding.take(s, TakenPart::run_and_raise);
       if (!move.puts) binding.let_pass(s);
     }
   }
@@ -100,9 +99,9 @@ class BoundTiny final : public BoundCarrier {
     int step;
     bool puts;
     CopyProgram copy;
-    Places from = {};
-    Places to = {};
-    Places word = {};
+    RingPlaces from = {};
+    RingPlaces to = {};
+    RingPlaces word = {};
   };
   [[nodiscard]] const Move& move_of(int step) const { return moves_[of_step_[static_cast<std::size_t>(step)]]; }
   [[nodiscard]] std::atomic_ref<std::uint64_t> word_of(const Move& move) const {
@@ -115,7 +114,7 @@ class BoundTiny final : public BoundCarrier {
   std::vector<std::size_t> of_step_;
 };
 
-std::unique_ptr<BoundCarrier> run(Binding& binding) {
+std::unique_ptr<BoundCarrier> run(PlanBinding& binding) {
   const bool has_any = std::ranges::any_of(binding.plan.steps, is_tiny);
   return has_any ? std::make_unique<BoundTiny>(binding) : nullptr;
 }
@@ -130,7 +129,6 @@ Carrier tiny_carrier() {
           .lay_out = lay_out,
           .rewrite = local::rewrite_mailed,
           .follow = follow,
-          .share = share_with_node,
           .run = run};
 }
 
