@@ -67,6 +67,12 @@ class PlanBinding {
   /// A step that must not run before its `passes` says so, in place of the step's word or event.
   void let_pass(int step);
 
+  bool begins = false;  ///< for it to set: it has something to do when an exchange begins
+  /// No step depends on another, and no other carrier has any. Where it is an endpoint's, its messages are the steps,
+  /// `together` becomes that: then neither `begin` nor `poll` is called.
+  bool may_be_together = false;
+  Endpoint* together = nullptr;
+
   std::uint8_t carrier = 0;     ///< which that is
   std::vector<StepRun> runs{};  ///< by step
 };
@@ -81,7 +87,7 @@ class BoundCarrier {
   /// Takes steps. All buffers are known.
   virtual void bind(PlanBinding& binding) = 0;
 
-  /// An exchange begins.
+  /// An exchange begins, if `bind` has asked for it.
   virtual void begin() {}
   /// Whether a step may go on for which it has asked by `let_pass`.
   [[nodiscard]] virtual bool passes(int) { return true; }
@@ -93,14 +99,6 @@ class BoundCarrier {
   virtual std::span<const int> wait_some() { return poll(); }
   /// Nothing has been completed for some time. What is under way elsewhere may need a hand.
   virtual void advance() {}
-
-  /// Whether it can complete all its steps together, by the two functions below and better than one by one.
-  [[nodiscard]] virtual bool completes_together() const { return false; }
-  /// True, once, when all steps are complete.
-  virtual bool test_all() { return true; }
-  virtual void wait_all() {}
-  /// `poll` or `wait_some` will be called. Before the first exchange.
-  virtual void expect_poll() {}
 
   /// Gives up what is under way: to be called again while something is left.
   [[nodiscard]] virtual Left abandon() noexcept { return Left::nothing; }

@@ -34,7 +34,7 @@ bool Executor::passes_otherwise(int step) const {
   const StepRun& run = runs_[static_cast<std::size_t>(step)];
   if (run.passes_by_carrier) return carriers_[run.carrier]->passes(step);
   if (const int event = steps_.event_of(step); event != MemorySteps::no_event) return events_.has_come(event);
-  return steps_.readers_are_done(step, turn_, *memory_);
+  return steps_.readers_are_done(step, *memory_);
 }
 
 /// A step, when all that it depends on is complete.
@@ -62,7 +62,7 @@ template <bool traced>
 void Executor::end(int step) {
   if (runs_[static_cast<std::size_t>(step)].raises) {
     if (steps_.raises_word(step))
-      steps_.raise(step, turn_, memory_->exchange);
+      steps_.raise(step, memory_->exchange);
     else
       events_.announce(steps_.event_of(step));
   }
@@ -77,19 +77,9 @@ void Executor::drain() {
     const int step = ready_.back();
     ready_.pop_back();
     if constexpr (traced) trace_->begin(step);
-    steps_.move(*plan_, combiners_, step, turn_);
+    steps_.move(step);
     end<traced>(step);
   }
-}
-
-void Executor::start_otherwise() {
-  if (events_.any()) events_.start();
-  if (!trace_) return start_steps();
-  trace_->start();
-  for (std::size_t s = 0; s < runs_.size(); ++s)
-    if (runs_[s].starts_at_once) trace_->begin(static_cast<int>(s));
-  for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->begin();
-  start_rest<true>();
 }
 
 template <bool traced>
@@ -97,16 +87,38 @@ void Executor::start_rest() {
   if (memory_) raise(memory_->words + started_word, memory_->exchange);
   remaining_ = static_cast<int>(plan_->steps.size());
   waiting_.clear();
-  if (!mode_.independent) order_.restart();
+  if (mode_.together == nullptr) order_.restart();
   for (int step : initial_steps_) {
     begin<traced>(step);
     drain<traced>();
   }
-  if (!mode_.independent) poll_waiting<traced>();
+  if (mode_.together == nullptr) poll_waiting<traced>();
   if (remaining_ == 0) finish<traced>();
 }
 
-template void Executor::start_rest<false>();  // which start() calls
+void Executor::start_steps() {
+  if (memory_) {
+    memory_->begin_exchange();
+    steps_.begin(memory_->turn);
+  }
+  if (mode_.begins_otherwise) [[unlikely]]
+    return start_otherwise();
+  begin_carriers();
+  if (mode_.has_own_steps) start_rest<false>();
+}
+
+void Executor::start_otherwise() {
+  if (events_.any()) events_.start();
+  if (trace_) {
+    trace_->start();
+    for (std::size_t s = 0; s < runs_.size(); ++s)
+      if (runs_[s].starts_at_once) trace_->begin(static_cast<int>(s));
+    begin_carriers();
+    return start_rest<true>();
+  }
+  begin_carriers();
+  if (mode_.has_own_steps) start_rest<false>();
+}
 
 template <bool traced>
 void Executor::poll_waiting() {
@@ -123,7 +135,7 @@ void Executor::poll_waiting() {
     if (const std::uint8_t carrier = runs_[static_cast<std::size_t>(step)].carrier; carrier != StepRun::executor) {
       start_by_carrier<traced>(step, carrier);
     } else {
-      steps_.move(*plan_, combiners_, step, turn_);
+      steps_.move(step);
       end<traced>(step);
     }
     drain<traced>();
@@ -134,8 +146,8 @@ void Executor::poll_waiting() {
 bool Executor::poll_together(Patience patience) {
   if (left_together_ == 0) return true;
   if (patience == Patience::some)
-    carriers_.back()->wait_all();
-  else if (!carriers_.back()->test_all())
+    mode_.together->wait_all();
+  else if (!mode_.together->test_all())
     return false;
   remaining_ -= std::exchange(left_together_, 0);
   return true;
@@ -165,14 +177,14 @@ bool Executor::progress() {
 template <bool traced>
 bool Executor::advance() {
   if (!waiting_.empty()) poll_waiting<traced>();
-  if (mode_.independent)
+  if (mode_.together != nullptr)
     poll_together();
   else
     poll_carriers<traced>();
   // What else this rank has under way, for which peers may wait, needs progress even where nothing comes here.
   constexpr unsigned turns_before_advance = 64;
   if (remaining_ > 0) {
-    if (++fruitless_ % turns_before_advance == 0)
+    if (++fruitless_ % turns_before_advance == 0 && left_together_ == 0)
       for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->advance();
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
@@ -227,7 +239,7 @@ void Executor::wait_in_virtual_time() {
     if (!waiting_.empty()) poll_waiting<false>();
     if (remaining_ == before) {
       const Patience patience = waiting_.empty() ? Patience::some : Patience::none;
-      if (mode_.independent)
+      if (mode_.together != nullptr)
         poll_together(patience);
       else
         poll_carriers<false>(patience);
@@ -239,7 +251,7 @@ void Executor::wait_in_virtual_time() {
 
 void Executor::wait_for_steps() {
   if constexpr (simulated) return wait_in_virtual_time();
-  if (mode_.independent) return wait_for_words_first();
+  if (mode_.together != nullptr) return wait_for_words_first();
   for (int turns = 0; !progress();) relax(turns);
 }
 
@@ -252,10 +264,10 @@ void Executor::wait_for_words_first() {
     poll_waiting<false>();
     if (waiting_.empty()) break;
     if (looks % looks_before_carrier == 0 && poll_together() && looks % looks_before_advance == 0)
-      carriers_.back()->advance();
+      mode_.together->advance();
     relax(turns);
   }
-  if (left_together_ > 0) carriers_.back()->wait_all();
+  if (left_together_ > 0) mode_.together->wait_all();
   remaining_ = 0;
   finish<false>();
 }

@@ -80,15 +80,9 @@ class Executor final : public Progressive {
   /// more, and the executor can only be destroyed. What peers have not received yet may be read from the send buffer.
   void start() {
     try {
-      if (mode_.only_carrier_runs) {
-        carriers_.back()->begin();
-        remaining_ = left_together_ = mode_.together;
-        return;
-      }
-      if (memory_) begin_exchange();
-      if (mode_.begins_otherwise) [[unlikely]]
-        return start_otherwise();
-      start_steps();
+      if (!mode_.only_carrier_runs) return start_steps();
+      mode_.together->start(0, mode_.steps_together);
+      remaining_ = left_together_ = mode_.steps_together;
     } catch (...) {
       fail();
     }
@@ -100,18 +94,18 @@ class Executor final : public Progressive {
     if (remaining_ == 0) return;
     try {
       if (!mode_.only_carrier_waits) return wait_for_steps();
-      carriers_.back()->wait_all();
+      mode_.together->wait_all();
       remaining_ = 0;
     } catch (...) {
       fail();
     }
   }
   /// Whether no step depends on another that has to be waited for: completion then needs no progress by this executor.
-  [[nodiscard]] bool independent() const { return mode_.independent; }
+  [[nodiscard]] bool independent() const { return mode_.together != nullptr; }
   /// Whether `start` has started every message when it returns: then no other rank depends on progress by this
   /// executor. Walks through the plan.
   [[nodiscard]] bool starts_all_messages() const {
-    return mode_.independent || (!uses_device() && laneway::starts_all_messages(*plan_));
+    return mode_.together != nullptr || (!uses_device() && laneway::starts_all_messages(*plan_));
   }
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
@@ -126,23 +120,21 @@ class Executor final : public Progressive {
   enum class Patience : std::uint8_t { none, some };
 
   void bind(Buffers buffers, Transport& transport);
-  void order();
-  void begin_exchange() {
-    memory_->begin_exchange();
-    turn_ = memory_->turn;
-  }
-  void start_steps() {
-    for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->begin();
-    remaining_ = left_together_ = mode_.together;
-    if (mode_.has_own_steps) start_rest<false>();
-  }
+  void order(const PlanBinding& binding);
+  void start_steps();
   void start_otherwise();
+  void begin_carriers() {
+    if (mode_.carriers_begin)
+      for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->begin();
+    if (mode_.steps_together > 0) mode_.together->start(0, mode_.steps_together);
+    remaining_ = left_together_ = mode_.steps_together;
+  }
   void wait_for_steps();
   void wait_for_words_first();
   void wait_in_virtual_time();
   [[nodiscard]] bool passes(int step) const {
     if (steps_.awaits_word(step)) [[likely]]
-      return steps_.word_has_come(step, turn_, memory_->exchange);
+      return steps_.word_has_come(step, memory_->exchange);
     return passes_otherwise(step);
   }
   [[nodiscard]] bool passes_otherwise(int step) const;
@@ -172,12 +164,13 @@ class Executor final : public Progressive {
 
   /// What need not be looked at in each exchange.
   struct Mode {
-    bool independent = false;
+    Endpoint* together = nullptr;  // of an independent plan: completes all steps that are not the executor's
+    int steps_together = 0;
     bool only_carrier_runs = false;   // all there is
     bool only_carrier_waits = false;  // its own completion of all is enough
     bool has_own_steps = false;
+    bool carriers_begin = false;
     bool begins_otherwise = false;  // with events, or traced
-    int together = 0;               // of an independent plan: steps that its one carrier completes together
   };
 
   std::shared_ptr<const Plan> plan_;
@@ -186,9 +179,8 @@ class Executor final : public Progressive {
   std::vector<std::unique_ptr<BoundCarrier>> carriers_;  // the one that takes what no other does is the last
   Mode mode_;
   int remaining_ = 0;      // steps
-  int left_together_ = 0;  // those of mode_.together, until they are complete
+  int left_together_ = 0;  // those of mode_.together that are under way: all or none
   unsigned fruitless_ = 0;
-  std::uint64_t turn_ = 0;
   std::vector<StepRun> runs_;  // by step
   MemorySteps steps_;          // if any is the executor's own
   StepOrder order_;
@@ -197,7 +189,6 @@ class Executor final : public Progressive {
   std::vector<int> waiting_;        // for words, events and carriers
   SimulatedWait simulated_wait_;
   ExchangeEvents events_;
-  Combiners combiners_;
   BufferMemory where_;
   std::unique_ptr<Trace> trace_;
 };

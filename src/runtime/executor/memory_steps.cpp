@@ -7,6 +7,13 @@
 
 namespace laneway {
 
+void MemorySteps::bind(const PlanBinding& binding) {
+  const std::size_t steps = plan_.steps.size();
+  bound_.resize(steps);
+  programs_.reserve(steps);
+  for (std::size_t s = 0; s < steps; ++s) add(binding, static_cast<int>(s));
+}
+
 void MemorySteps::add(const PlanBinding& binding, int index) {
   const Step& step = binding.step(index);
   const StepRun& run = binding.runs[static_cast<std::size_t>(index)];
@@ -26,30 +33,30 @@ void MemorySteps::add(const PlanBinding& binding, int index) {
   if (step.kind == StepKind::event && run.carrier == StepRun::executor) bound.event = step.event;
 }
 
-void MemorySteps::move(const Plan& plan, const Combiners& combiners, int step, std::uint64_t turn) const {
+void MemorySteps::move(int step) const {
   const Bound& bound = of(step);
-  std::byte* const from = in(bound.from, bound.last_from, turn);
-  std::byte* const to = in(bound.to, bound.last_to, turn);
+  std::byte* const from = in(bound.from, bound.last_from);
+  std::byte* const to = in(bound.to, bound.last_to);
   const auto s = static_cast<std::size_t>(step);
   if (!is_unmoved(from) && !is_unmoved(to)) {
-    if (!combiners.empty() && combines(plan.steps[s])) [[unlikely]]
-      combine(*combiners[static_cast<std::size_t>(plan.steps[s].combination)], plan.steps[s].runs, from, to);
+    if (!combiners_.empty() && combines(plan_.steps[s])) [[unlikely]]
+      combine(*combiners_[static_cast<std::size_t>(plan_.steps[s].combination)], plan_.steps[s].runs, from, to);
     else
       programs_[s].run(from, to);
   }
   if constexpr (simulated) {
     const SimulatedCosts& costs = simulated_costs();
-    const Step& what = plan.steps[s];
+    const Step& what = plan_.steps[s];
     if (is_gate(what) || what.kind == StepKind::event) return;
     pass(is_copy(what) ? simulated_seconds(what.runs, costs.copy)
                        : costs.shared + simulated_seconds(what.runs, costs.shared_byte));
   }
 }
 
-bool MemorySteps::readers_are_done(int step, std::uint64_t turn, const PlanMemory& memory) const {
+bool MemorySteps::readers_are_done(int step, const PlanMemory& memory) const {
   const Bound& bound = of(step);
   if (!memory.arena->ready(memory.exchange, bound.lag)) return false;
-  laneway::raise(in(bound.await, bound.last_await, turn), memory.exchange);
+  laneway::raise(in(bound.await, bound.last_await), memory.exchange);
   return true;
 }
 

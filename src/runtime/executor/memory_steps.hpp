@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -17,31 +18,34 @@ class MemorySteps {
  public:
   static constexpr int no_event = -1;
 
-  /// Of so many steps, none of which is bound.
-  void resize(std::size_t steps) {
-    bound_.resize(steps);
-    programs_.reserve(steps);
-  }
-  /// The next step. What a carrier runs is not moved here.
-  void add(const PlanBinding& binding, int step);
+  /// `plan` must outlive the object.
+  MemorySteps(const Plan& plan, Combiners combiners) : plan_(plan), combiners_(std::move(combiners)) {}
 
-  void move(const Plan& plan, const Combiners& combiners, int step, std::uint64_t turn) const;
+  /// Finds all that no carrier has taken.
+  void bind(const PlanBinding& binding);
+
+  /// Places are used in turn.
+  void begin(std::uint64_t turn) { turn_ = turn; }
+  [[nodiscard]] const std::uint64_t& turn() const { return turn_; }
+  [[nodiscard]] const Combiners& combiners() const { return combiners_; }
+
+  void move(int step) const;
 
   /// Whether the step waits for a word, and not for an event, a carrier, or readers of the rank's staging memory.
   [[nodiscard]] bool awaits_word(int step) const { return of(step).waits_for == WaitsFor::word; }
-  [[nodiscard]] bool word_has_come(int step, std::uint64_t turn, std::uint64_t exchange) const {
+  [[nodiscard]] bool word_has_come(int step, std::uint64_t exchange) const {
     const Bound& bound = of(step);
-    return seen(in(bound.await, bound.last_await, turn)) + bound.lag >= exchange;
+    return seen(in(bound.await, bound.last_await)) + bound.lag >= exchange;
   }
   /// Where it awaits readers: whether they are done. Then it raises the word that it awaits.
-  [[nodiscard]] bool readers_are_done(int step, std::uint64_t turn, const PlanMemory& memory) const;
+  [[nodiscard]] bool readers_are_done(int step, const PlanMemory& memory) const;
 
   /// The event that the step is; none: it is no event.
   [[nodiscard]] int event_of(int step) const { return of(step).event; }
   [[nodiscard]] bool raises_word(int step) const { return of(step).raise.first != nullptr; }
-  void raise(int step, std::uint64_t turn, std::uint64_t exchange) const {
+  void raise(int step, std::uint64_t exchange) const {
     const Bound& bound = of(step);
-    laneway::raise(in(bound.raise, bound.last_raise, turn), exchange);
+    laneway::raise(in(bound.raise, bound.last_raise), exchange);
   }
 
   [[nodiscard]] std::int64_t metadata_bytes() const;
@@ -72,11 +76,16 @@ class MemorySteps {
     evenly = {places.first, places.distance};
     last = places.last;
   }
-  [[nodiscard]] static std::byte* in(const Evenly& places, std::uint8_t last, std::uint64_t turn) {
-    return at(places.first, places.distance * static_cast<std::int64_t>(turn & last));
+  [[nodiscard]] std::byte* in(const Evenly& places, std::uint8_t last) const {
+    return at(places.first, places.distance * static_cast<std::int64_t>(turn_ & last));
   }
   [[nodiscard]] const Bound& of(int step) const { return bound_[static_cast<std::size_t>(step)]; }
 
+  void add(const PlanBinding& binding, int step);
+
+  const Plan& plan_;
+  Combiners combiners_;
+  std::uint64_t turn_ = 0;
   std::vector<Bound> bound_;           // by step
   std::vector<CopyProgram> programs_;  // the same
 };

@@ -49,6 +49,7 @@ class DeviceSteps final : public BoundCarrier {
     take_stream(binding);
     take_copies(binding);
     copies_->prepare();
+    binding.begins = true;
   }
 
   void begin() override { copies_->begin_exchange(at(staging_, (turn_ & 1) != 0 ? plan_.staging_alternate : 0)); }

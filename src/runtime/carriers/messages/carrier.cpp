@@ -52,8 +52,16 @@ class BoundMessages final : public BoundCarrier {
     const std::vector<Message> messages = number(binding);
     endpoints_[0] = binding.transport->bind(messages);
     now_ = endpoints_[0].get();
-    completed_.resize(steps_.size());
+    if (binding.may_be_together) {
+      binding.together = now_;
+      initial_ = 0;
+      return;
+    }
     if (plan_.staging_alternate > 0) bind_second(binding, messages);
+    completed_.resize(steps_.size());
+    for (const std::unique_ptr<Endpoint>& endpoint : endpoints_)
+      if (endpoint) endpoint->expect_poll();
+    binding.begins = binding.begins || initial_ > 0 || endpoints_[1];
   }
 
   void begin() override {
@@ -68,14 +76,6 @@ class BoundMessages final : public BoundCarrier {
   std::span<const int> wait_some() override { return steps_of(now_->wait_some(completed_)); }
   void advance() override {
     if (is_idle_) now_->advance();
-  }
-
-  [[nodiscard]] bool completes_together() const override { return true; }
-  bool test_all() override { return is_idle_ = now_->test_all(); }
-  void wait_all() override { now_->wait_all(); }
-  void expect_poll() override {
-    for (const std::unique_ptr<Endpoint>& endpoint : endpoints_)
-      if (endpoint) endpoint->expect_poll();
   }
 
   [[nodiscard]] Left abandon() noexcept override {
