@@ -40,15 +40,20 @@ Communicator::Communicator(MPI_Comm comm, std::shared_ptr<PrivateComm> priv, int
       nonblocking_comm_(private_),
       nonblocking_tag_(nonblocking_tag) {}
 
-Communicator* Communicator::find(MPI_Comm comm) {
+Communicator* Communicator::find_any(MPI_Comm comm) {
   require(comm != MPI_COMM_NULL, ErrorKind::communicator, "comm: MPI_COMM_NULL");
-  int inter = 0;
-  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  require(!inter, ErrorKind::communicator, "comm: an intercommunicator");
   watch_world();
   auto* const found = static_cast<Communicator*>(communicator_key.find(comm));
   set_running();
   return found;
+}
+
+Communicator* Communicator::find(MPI_Comm comm) {
+  if (Communicator* const found = find_any(comm)) return found;
+  int inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  require(!inter, ErrorKind::communicator, "comm: an intercommunicator");
+  return nullptr;
 }
 
 /// Read once for a Communicator: what MPI_Comm_set_info says later would reach ranks at different calls.

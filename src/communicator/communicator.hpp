@@ -47,6 +47,8 @@ class Communicator {
 
   /// Null where nothing is known. Local. Throws as `of`.
   static Communicator* find(MPI_Comm comm);
+  /// The same; null also of an intercommunicator.
+  static Communicator* find_any(MPI_Comm comm);
 
   /// For a communicator that was just made of the same ranks in the same order as `parent`: the two share the private
   /// duplicate, which saves creating one. Local.

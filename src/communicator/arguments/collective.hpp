@@ -43,14 +43,8 @@ struct CollectiveCall {
 /// How many entries their arrays have. `peers`: the ranks of the communicator, or of the other group.
 [[nodiscard]] int entries(const CollectiveCall& call, int peers, int ranks);
 
-/// What a rank sees of a call that has been found good.
-struct CheckedCollective {
-  bool in_place = false;
-  /// Of a block (a vector, where blocks are combined), the same on all ranks; -1 where no rank knows those of others.
-  std::int64_t bytes = -1;
-};
-
-/// Throws Error that names the bad argument, of MPI's own class. `rank` and `ranks`: of an intracommunicator.
-[[nodiscard]] CheckedCollective check_collective(const CollectiveCall& call, Rank rank, Rank ranks);
+/// Throws Error that names the bad argument, of MPI's own class. `rank` and `ranks`: of an intracommunicator. Returns
+/// the bytes of a block (a vector, where blocks are combined), the same on all ranks; -1 where blocks may differ.
+std::int64_t check_collective(const CollectiveCall& call, Rank rank, Rank ranks);
 
 }  // namespace laneway

@@ -107,13 +107,12 @@ void describe_reduction(DenseCall& dense, const CollectiveCall& call, Rank rank,
 
 }  // namespace
 
-DenseCall blocks_of(const CollectiveCall& call, const CheckedCollective& checked, Rank rank, Rank ranks,
-                    const Combination& how) {
+DenseCall blocks_of(const CollectiveCall& call, std::int64_t bytes, Rank rank, Rank ranks, const Combination& how) {
   DenseCall dense;
   dense.kind = family_of(call.kind);
   dense.rank = rank;
   dense.root = has_root(call.kind) ? call.root : 0;
-  dense.in_place = checked.in_place;
+  dense.in_place = is_in_place(call);
   const DenseRow& row = row_of(call.kind);
   const bool is_root = !has_root(call.kind) || call.root == rank;
   if (reduces(call.kind)) {
@@ -126,7 +125,7 @@ DenseCall blocks_of(const CollectiveCall& call, const CheckedCollective& checked
     if (uses_send(call, is_root)) dense.send = sends_one ? one_block(call.send) : blocks_of(call.send, row.send, ranks);
     if (uses_receive(call, is_root))
       dense.receive = receives_one ? one_block(call.receive) : blocks_of(call.receive, row.receive, ranks);
-    if (has_equal_blocks(call.kind)) dense.sizes = Sizes::equal(checked.bytes);
+    if (has_equal_blocks(call.kind)) dense.sizes = Sizes::equal(bytes);
   }
   return dense;
 }
@@ -137,7 +136,7 @@ std::optional<DenseReduction> reduction_of(const CollectiveCall& call, bool by_r
 }
 
 void check_dense(const CollectiveCall& call, Rank rank, Rank ranks) {
-  (void)check_collective(call, rank, ranks);
+  check_collective(call, rank, ranks);
   if (reduces(call.kind)) (void)check_operator(call.op, call.receive.type, row_of(call.kind).receive.type);
 }
 

@@ -11,10 +11,10 @@ namespace laneway {
 /// The operation, whatever its arguments say of blocks.
 [[nodiscard]] Dense family_of(DenseKind kind);
 
-/// What a call that has been found good moves, on an intracommunicator. `how`: of one that reduces. Blocks are those of
-/// the arguments, offsets from the buffers; of alltoall, gather and scatter the sizes of others' blocks are told where
-/// all are equal.
-[[nodiscard]] DenseCall blocks_of(const CollectiveCall& call, const CheckedCollective& checked, Rank rank, Rank ranks,
+/// What a call that has been found good moves, on an intracommunicator. `bytes`: as check_collective returns. `how`: of
+/// one that reduces. Blocks are those of the arguments, offsets from the buffers; of alltoall, gather and scatter the
+/// sizes of others' blocks are told where all are equal.
+[[nodiscard]] DenseCall blocks_of(const CollectiveCall& call, std::int64_t bytes, Rank rank, Rank ranks,
                                   const Combination& how);
 
 /// Whether blocks are as large on all ranks, and all know it.

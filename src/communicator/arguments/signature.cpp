@@ -11,14 +11,6 @@ namespace laneway {
 
 namespace {
 
-int operation_of(Kind kind) {
-  return static_cast<int>(kind);
-}
-int operation_of(DenseKind kind) {
-  constexpr int first = 1 << 16;  // above those of neighborhoods
-  return first + static_cast<int>(kind);
-}
-
 /// A handle may be of another operator since; what it computes, the handle says itself.
 bool commutes(MPI_Op op) {
   int flag = 1;

@@ -14,6 +14,15 @@
 
 namespace laneway {
 
+/// A number for each operation of any family.
+[[nodiscard]] constexpr int operation_of(Kind kind) {
+  return static_cast<int>(kind);
+}
+[[nodiscard]] constexpr int operation_of(DenseKind kind) {
+  constexpr int first = 1 << 16;  // above those of neighborhoods
+  return first + static_cast<int>(kind);
+}
+
 /// The arguments of a call but its buffers, to be compared with those of later calls without describing these: where
 /// they are equal, one plan serves all.
 class CallSignature {

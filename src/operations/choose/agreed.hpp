@@ -30,10 +30,10 @@ struct WayBack;
 
 /// The memory paths that there are for an operation.
 struct Paths {
-  std::vector<MemoryPath> open = {MemoryPath::staged};  ///< one or, with `staged` first, those to choose from
-  std::string reason;                                   ///< for people: why these
-  std::uint64_t lends = 0;                              ///< see LocalOptions
-  std::uint64_t borrows = 0;                            ///< see LocalOptions
+  std::vector<MemoryPath> open = {};  ///< one or, with `staged` first, those to choose from
+  std::string reason;                 ///< for people: why these
+  std::uint64_t lends = 0;            ///< see LocalOptions
+  std::uint64_t borrows = 0;          ///< see LocalOptions
 };
 
 /// An operation that reduces, and the exchange whose way back it is.
@@ -66,15 +66,7 @@ struct Agreed {
   return agreed.reduction && !agreed.reduction->by_rank ? agreed.reduction->what.how.element_bytes : 1;
 }
 
-/// Whether exchanges of an operation may be active while their ranks are in no call of this library.
-enum class Phases : std::uint8_t { one, split };
-
 /// The ranks that use the same memory as this one; none where messages carry everything. `translate` as for regions.
 [[nodiscard]] Region find_sharing(Communicator& communicator, const Hints& hints, bool translate);
-
-/// Collective: agrees on hints and arguments, buffers among them if they are known. If the arguments of any rank are
-/// bad, all ranks throw.
-[[nodiscard]] Agreed agree_on(Communicator& communicator, PrivateComm& comm, MPI_Info info, const Call& call,
-                              Phases phases = Phases::split);
 
 }  // namespace laneway

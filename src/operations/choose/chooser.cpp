@@ -49,7 +49,7 @@ class Chooser {
               .shared_staging = use == Use::request ? agreed.hints.shared_staging : 0,
               .events = agreed.events} {}
 
-  [[nodiscard]] Chosen choose() && {
+  [[nodiscard]] ChosenPlan choose() && {
     const bool measures = agreed_.hints.tuning == Tuning::measure;
     const bool tries = use_ == Use::trial && !measures && on(node_.path).strategy.is_automatic();
     std::optional<Planned> made;
@@ -146,7 +146,7 @@ class Chooser {
 
 }  // namespace
 
-Chosen choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use) {
+ChosenPlan choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use) {
   return Chooser(communicator, comm, agreed, use).choose();
 }
 

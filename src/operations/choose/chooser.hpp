@@ -1,23 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/device_support.hpp"
 #include "operations/choose/planning.hpp"
+#include "operations/pipeline/family.hpp"
 
 namespace laneway {
 
-/// What a plan is for.
-enum class Use : std::uint8_t {
-  request,  ///< one pair of buffers, as persistent operations have
-  calls,    ///< any buffers; exchanges of several such plans may be active, so that they share no memory
-  trial  ///< as calls; where hints name no strategy, one that relays rather than `direct`, unless that is expected to
-         ///< be far slower
-};
-
-struct Chosen {
+struct ChosenPlan {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<PlanMemory> memory;  ///< null if the plan uses none
   Reasons reasons;                     ///< the path among them
@@ -30,6 +22,6 @@ struct Chosen {
 /// node are lent only where the parameters do not predict that this is slower. On that path the strategy that the hints
 /// ask for: the one named; with lnw_strategy=auto that of the least predicted cost or, under lnw_tune=measure, the
 /// fastest of the few most promising in exchanges made here. Collective.
-[[nodiscard]] Chosen choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use);
+[[nodiscard]] ChosenPlan choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use);
 
 }  // namespace laneway

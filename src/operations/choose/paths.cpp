@@ -120,7 +120,7 @@ void settle_paths(Agreed& agreed, const PathVotes& mine, const PathVotes& all) {
 Paths without_lending(Paths paths) {
   paths.lends = paths.borrows = 0;
   if (std::erase(paths.open, MemoryPath::borrowed) == 0 || !paths.open.empty()) return paths;
-  return {.reason = "buffers may be others in each exchange"};
+  return {.open = {MemoryPath::staged}, .reason = "buffers may be others in each exchange"};
 }
 
 const MemoryInfo* device_memory(const BufferMemory& where) {

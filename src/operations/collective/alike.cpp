@@ -84,13 +84,14 @@ CollectiveCall AlikeCalls::call(Buffers buffers) const {
   return call;
 }
 
-std::optional<AlikeCalls> alike_to(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks) {
+std::optional<AlikeCalls> alike_to(const CheckedCollective& checked) {
+  const CollectiveCall& call = checked.call;
   if (!has_equal_arguments(call.kind)) return std::nullopt;
   AlikeCalls alike;
   alike.kind = call.kind;
   alike.root = has_root(call.kind) ? call.root : 0;
   alike.in_place = is_in_place(call) && !is_root_in_place(call);
-  alike.count = checked.bytes;
+  alike.count = checked.block_bytes;
   if (reduces(call.kind)) {
     if (!is_predefined_operator(call.op) || !is_predefined(call.receive.type)) return std::nullopt;
     alike.op = call.op;
@@ -98,7 +99,7 @@ std::optional<AlikeCalls> alike_to(const CollectiveCall& call, const CheckedColl
     alike.count = call.receive.count;
   }
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  if (alike.count < 0 || alike.count > most / ranks) return std::nullopt;
+  if (alike.count < 0 || alike.count > most / checked.ranks) return std::nullopt;
   return alike;
 }
 

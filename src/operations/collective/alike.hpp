@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "communicator/arguments/collective.hpp"
 #include "communicator/datatypes/datatype.hpp"
+#include "operations/collective/checked.hpp"
 #include "runtime/device/buffers.hpp"
 
 namespace laneway {
@@ -41,8 +41,7 @@ struct AlikeCalls {
 };
 
 /// Nothing where ranks may differ in more than datatypes and buffers: unequal blocks, a user's operator or datatype.
-[[nodiscard]] std::optional<AlikeCalls> alike_to(const CollectiveCall& call, const CheckedCollective& checked,
-                                                 Rank ranks);
+[[nodiscard]] std::optional<AlikeCalls> alike_to(const CheckedCollective& checked);
 
 /// The buffers of the call that stands for one: the caller's own where these lie as they must, or copies. What is on a
 /// device must lie so.

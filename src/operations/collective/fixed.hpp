@@ -1,27 +1,21 @@
 #pragma once
 
-#include <cstdint>
+#include <mpi.h>
 
-#include "operations/collective/start.hpp"
-#include "operations/neighborhood/fixed_operation.hpp"
+#include "operations/collective/knowledge.hpp"
+#include "operations/pipeline/fixed_operation.hpp"
 
 namespace laneway {
 
-/// Whether the hint has a bearing on such calls, which all ranks know. Local.
-[[nodiscard]] bool may_be_promised(const CollectiveCall& call);
-/// Whether the communicator has the hint. Local.
-[[nodiscard]] bool promises_counts(Communicator& communicator);
+/// Whether lnw_fixed_dense_counts has a bearing on a call, on a communicator of which nothing may be known yet. Local.
+[[nodiscard]] bool is_promised(MPI_Comm comm, const CollectiveCall& call);
 
 /// That of a v or w operation under lnw_fixed_dense_counts, with its root and its operator; null where it is not
-/// promised. Blocking and nonblocking calls have their own. The first one is collective: the plan is made as that of a
-/// persistent operation is, with the sizes of others' blocks and memory of the node. Under lnw_check, in later blocking
-/// calls, all ranks throw Error(argument) with the first rank whose arguments have changed, and with what has.
-/// Otherwise such a rank ends the job.
-[[nodiscard]] const FixedOperation* fixed_dense(Communicator& communicator, const DenseKnowledge& known,
-                                                const CollectiveCall& call, Phases phases);
-
-/// Bytes of a block of the call in the mean of all ranks, where no rank knows the sizes of all. Collective.
-[[nodiscard]] std::int64_t mean_block_bytes(const CollectiveCall& call, const DenseCall& blocks,
-                                            const PrivateComm& comm);
+/// promised, or no plan serves it. Blocking and nonblocking calls have their own. The first one is collective: the plan
+/// is made as that of a persistent operation is, with the sizes of others' blocks and memory of the node. Under
+/// lnw_check, in later blocking calls, all ranks throw Error(argument) with the first rank whose arguments have
+/// changed, and with what has. Otherwise such a rank ends the job. `users`: the communicator of the call.
+[[nodiscard]] const FixedOperation* find_fixed(Communicator& communicator, const DenseKnowledge& known, MPI_Comm users,
+                                               const CollectiveCall& call, Phases phases);
 
 }  // namespace laneway

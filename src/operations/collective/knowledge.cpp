@@ -9,12 +9,12 @@
 #include "base/error.hpp"
 #include "base/simulated.hpp"
 #include "communicator/arguments/dense_blocks.hpp"
-#include "communicator/control/agreement.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/quick_calibration.hpp"
+#include "operations/pipeline/agree.hpp"
 #include "runtime/device/plugin.hpp"
 
 namespace laneway {
@@ -124,20 +124,9 @@ std::shared_ptr<const DenseKnowledge> know_dense(Communicator& communicator) {
   if (known.own) return known.own;
   known.own = together(*comm, [&] {
     Hints hints;
-    hints.strategy.row = &strategies().front();
-    std::optional<Rank> region;
-    std::exception_ptr failure;
-    try {
-      hints = resolve_hints({}, communicator.hints);
+    const Agreement agreement = agree_on_hints(communicator, *comm, MPI_INFO_NULL, hints, [&](Proposal&) {
       (void)read_collective(hints.collective, DenseKind::barrier);
-      communicator.read_descriptions(hints);
-      region = communicator.known_region(hints);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const Agreement agreement = agree(*comm, failure, hints, {}, region);
-    communicator.learn_regions(hints, agreement.regions);
-    communicator.knows_nodes = agreement.knows_nodes;
+    });
     return learn_dense(communicator, *comm, hints, agreement.knows_nodes, agreement.have_helpers);
   });
   return known.own;
@@ -197,11 +186,11 @@ std::string difference(const SameEverywhere& first, const SameEverywhere& other,
 
 }  // namespace
 
-void compare_collective(const PrivateComm& comm, const CollectiveCall& call, const CheckedCollective& checked) {
+void compare_collective(const PrivateComm& comm, const CollectiveCall& call, std::int64_t block_bytes) {
   SameEverywhere mine;
   put(mine.kind, name(call.kind));
   mine.root = has_root(call.kind) ? call.root : 0;
-  mine.bytes = checked.bytes;
+  mine.bytes = block_bytes;
   if (reduces(call.kind)) {
     put(mine.op, operator_name(call.op));
     MPI_Count size = 0;

@@ -52,7 +52,7 @@ struct CollectiveHint {
 [[nodiscard]] CollectiveHint read_collective(const std::string& text, DenseKind kind);
 
 /// Under the hint lnw_check: throws on all ranks where a root, an operator, a datatype's size or a count differs, with
-/// the first rank that disagrees with rank 0. Collective.
-void compare_collective(const PrivateComm& comm, const CollectiveCall& call, const CheckedCollective& checked);
+/// the first rank that disagrees with rank 0. `block_bytes`: as check_collective returns. Collective.
+void compare_collective(const PrivateComm& comm, const CollectiveCall& call, std::int64_t block_bytes);
 
 }  // namespace laneway

@@ -1,23 +1,27 @@
 #include "operations/collective/plans.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/collective/choice.hpp"
 #include "algorithms/lowering/pack.hpp"
 #include "base/bytes/wire.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/control_rounds.hpp"
-#include "communicator/datatypes/datatype.hpp"
 
 namespace laneway {
+
+Reasons mpi_reasons(std::string why) {
+  Reasons reasons;
+  reasons.strategy = "mpi";
+  reasons.rule_reason = std::move(why);
+  return reasons;
+}
 
 namespace {
 
 DenseDecision mpi(std::string reason) {
-  DenseDecision decision;
-  decision.reasons.strategy = "mpi";
-  decision.reasons.rule_reason = std::move(reason);
-  return decision;
+  return {nullptr, mpi_reasons(std::move(reason))};
 }
 
 DenseDecision by(const DenseRule& rule, std::string reason) {
@@ -29,14 +33,14 @@ DenseDecision by(const DenseRule& rule, std::string reason) {
 }
 
 /// Whether all messages of a node are short enough for memory that its ranks share. Equal on all ranks.
-bool is_in_memory(const DenseKnowledge& known, const DenseAsk& ask) {
+bool is_in_memory(const DenseKnowledge& known, const DenseFacts& facts, const DenseMay& may) {
   const Hints& hints = known.hints;
   const bool all_share =
       hints.sharing == Sharing::all || (hints.sharing != Sharing::none && known.layout.regions() == 1);
   // What is reduced on a node is cut into as many parts as it has ranks.
-  const bool is_cut = ask.facts.kind == Dense::allreduce || ask.facts.kind == Dense::reduce;
+  const bool is_cut = facts.kind == Dense::allreduce || facts.kind == Dense::reduce;
   const std::int64_t parts = is_cut ? known.layout.largest() : 1;
-  return ask.in_memory && all_share && ask.facts.bytes / parts <= hints.local.mailbox_bytes;
+  return may.use_memory && all_share && facts.bytes / parts <= hints.local.mailbox_bytes;
 }
 
 /// Whether rules that use memory of the node are known to be faster there than MPI's own, by measurement.
@@ -46,12 +50,13 @@ bool is_fast_on_one_node(Dense kind) {
 }
 
 /// Why costs are not asked; empty: they are.
-std::string obstacle(const DenseKnowledge& known, const DenseAsk& ask) {
-  if (known.layout.regions() == 1 && !(is_in_memory(known, ask) && is_fast_on_one_node(ask.facts.kind)))
+std::string obstacle(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
+  const DenseFacts& facts = checked.facts;
+  if (known.layout.regions() == 1 && !(is_in_memory(known, facts, may) && is_fast_on_one_node(facts.kind)))
     return "all ranks are on one node, where MPI's own is not known to be slower";
   // Rules would send what MPI's own algorithms do, among which it chooses by measurements that costs know nothing of.
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
-  if (!knows_all_sizes(ask.kind) && !ask.knows_mean) return "no rank knows the sizes of all blocks";
+  if (!knows_all_sizes(checked.call.kind) && !may.know_mean) return "no rank knows the sizes of all blocks";
   return "";
 }
 
@@ -78,33 +83,35 @@ bool waits_for_all(const DenseRule& rule, const Hints& hints, Phases phases) {
 
 }  // namespace
 
-DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const DenseAsk& ask) {
-  if (ask.uncombinable != nullptr) return mpi(ask.uncombinable);
-  const CollectiveHint hint = read_collective(hints.collective, ask.kind);
+DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
+  if (const char* const why = checked.uncombinable()) return mpi(why);
+  const Hints& hints = known.hints;
+  const DenseFacts& facts = checked.facts;
+  const DenseKind kind = checked.call.kind;
+  const CollectiveHint hint = read_collective(hints.collective, kind);
   if (hint.is_mpi) return mpi("lnw_collective asks for it");
   if (hints.progress == ProgressHint::strict && (hint.rule == nullptr || hint.rule->traits.relays))
     return mpi("with lnw_progress=strict nothing is passed on");
-  if (ask.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
+  if (may.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
     DenseDecision decision = mpi("nothing is passed on, since some rank has nobody to do so while it computes");
     decision.reasons.progress_reason = decision.reasons.rule_reason;
     return decision;
   }
   const auto may_run = [&](const DenseRule& rule) {
-    const bool asks = asks_for_sizes(rule, ask.kind) || rule.traits.windows != Windows::none;
-    return applies(rule, ask.facts) && (ask.may_ask_others || !asks) &&
-           (!ask.limits_staging || staging_of(rule, ask.facts, known.layout) <= hints.staging_limit);
+    const bool asks = asks_for_sizes(rule, kind) || rule.traits.windows != Windows::none;
+    return applies(rule, facts) && (may.ask_others || !asks) &&
+           (may.exceed_limit || staging_of(rule, facts, known.layout) <= hints.staging_limit);
   };
-  if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, ask.phases))
+  if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, may.phases))
     return mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
   if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
-  if (std::string why = obstacle(known, ask); !why.empty()) {
+  if (std::string why = obstacle(known, checked, may); !why.empty()) {
     DenseDecision decision = mpi(std::move(why));
     decision.may_be_tried = true;
     return decision;
   }
-  const DenseSettings settings = settings_of(hints);
-  const DenseChoice choice = choose_dense_rule(ask.facts, known.layout, *known.parameters, settings,
-                                               is_in_memory(known, ask) ? OnNode::memory : OnNode::messages);
+  const DenseChoice choice = choose_dense_rule(facts, known.layout, *known.parameters, settings_of(hints),
+                                               is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);
   if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
   DenseDecision decision = by(*choice.rule, choice.reason);
   decision.may_be_tried = true;
@@ -112,38 +119,6 @@ DenseDecision decide(const DenseKnowledge& known, const Hints& hints, const Dens
   for (const DenseCandidate& candidate : choice.candidates)
     decision.reasons.rule_seconds.emplace_back(candidate.rule->name, candidate.seconds);
   return decision;
-}
-
-namespace {
-
-/// Of blocks whose sizes all ranks know.
-std::int64_t mean_block(const SideArguments& side, Rank ranks) {
-  std::int64_t elements = 0;
-  for (Rank i = 0; i < ranks; ++i) elements += side.counts[i];
-  return elements * type_map(side.type)->ranges.bytes() / ranks;
-}
-
-}  // namespace
-
-DenseFacts facts_of(const CollectiveCall& call, const CheckedCollective& checked, Rank ranks,
-                    const std::optional<DenseReduction>& reduction, std::int64_t mean_bytes) {
-  DenseFacts facts;
-  facts.kind = family_of(call.kind);
-  facts.root = has_root(call.kind) ? call.root : 0;
-  facts.bytes = checked.bytes >= 0 ? checked.bytes : mean_bytes;
-  if (call.kind == DenseKind::allgatherv) facts.bytes = mean_block(call.receive, ranks);
-  facts.equal = has_equal_blocks(call.kind);
-  if (!reduction) return facts;
-  facts.element_bytes = std::max<std::int64_t>(reduction->how.element_bytes, 1);
-  facts.in_order = reduction->how.in_order;
-  const std::int64_t bytes = reduction->how.element_bytes;
-  if (call.kind == DenseKind::reduce_scatter) {
-    facts.bytes = 0;
-    for (Rank i = 0; i < ranks; ++i) facts.bytes += call.receive.counts[i] * bytes;
-  } else {
-    facts.bytes = call.receive.count * bytes * (call.kind == DenseKind::reduce_scatter_block ? ranks : 1);
-  }
-  return facts;
 }
 
 DenseSettings settings_of(const Hints& hints) {
@@ -204,24 +179,32 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
 
 }  // namespace
 
-Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm, const CollectiveCall& call,
-                DenseCall blocks, const DenseSettings& settings) {
-  if (asks_for_sizes(rule, call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
+Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm,
+                const CheckedCollective& checked) {
+  const DenseSettings settings = settings_of(known.hints);
+  DenseCall blocks = checked.blocks();
+  if (asks_for_sizes(rule, checked.call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
   return make_dense_plan(rule, blocks, known.layout, settings);
 }
 
-Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known,
-                     const Hints& hints, Plan plan) {
+Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const DenseKnowledge& known, Plan plan) {
   Planned planned;
   planned.plan = std::make_shared<const Plan>(std::move(plan));
   Agreed agreed;
-  agreed.hints = hints;
+  agreed.hints = known.hints;
   agreed.regions = {known.node};
   agreed.sharing = known.sharing;
   NodeUse use;
-  use.local = hints.local;
+  use.local = known.hints.local;
   localize(communicator, comm, agreed, use, planned);
   return planned;
+}
+
+ReadyPlan ready_plan(const CheckedCollective& checked, std::shared_ptr<const Plan> plan,
+                     std::shared_ptr<PlanMemory> memory) {
+  ReadyPlan ready{.plan = std::move(plan), .memory = std::move(memory), .on_images = true};
+  ready.combiners = checked.combiners(*ready.plan);
+  return ready;
 }
 
 std::shared_ptr<const Plan> packed(Plan plan) {

@@ -54,7 +54,7 @@ class DenseTrial {
         send_(static_cast<std::size_t>(bytes_.send) + 1),
         receive_(static_cast<std::size_t>(bytes_.receive) + 1),
         call_(tuned.key().alike.call(buffers())),
-        looked_(look_at(call_, comm.rank(), comm.size(), known_.hints.order == ReductionOrder::canonical)) {}
+        checked_(call_, comm.rank(), comm.size(), known_.hints.order == ReductionOrder::canonical) {}
 
   Result use_named(const DenseRule& rule) {
     add(rule);
@@ -65,9 +65,9 @@ class DenseTrial {
   /// `only`: the rule that a trial of another form has found; null: all are tried.
   Result choose(const DenseRule* only) {
     if (largest({tuned_.has_objection() ? 1.0 : 0.0}).front() != 0) return {};
-    const DenseFacts facts = looked_.ask(call_, comm_.size(), Phases::one, 0).facts;
-    const DenseChoice choice = choose_dense_rule(facts, known_.layout, *known_.parameters, settings_of(known_.hints),
-                                                 has_only_messages() ? OnNode::messages : OnNode::memory);
+    const DenseChoice choice =
+        choose_dense_rule(checked_.facts, known_.layout, *known_.parameters, settings_of(known_.hints),
+                          has_only_messages() ? OnNode::messages : OnNode::memory);
     const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
     const bool is_long = choice.seconds >= seconds_of_turn || calls_before_trial(bytes) < calls_before_trial(0);
     const std::size_t most = is_long ? most_rules_of_long : most_rules;
@@ -96,17 +96,15 @@ class DenseTrial {
   }
 
   void add(const DenseRule& rule) {
-    Plan plan = plan_dense(known_, rule, comm_, call_, looked_.blocks(call_, comm_.rank(), comm_.size()),
-                           settings_of(known_.hints));
+    Plan plan = plan_dense(known_, rule, comm_, checked_);
     Timed timed{&rule};
     if (has_only_messages()) {
       timed.fits = packed_staging_bytes(plan) <= known_.hints.staging_limit;
     } else {
-      Planned planned = plan_on_node(communicator_, comm_, known_, known_.hints, std::move(plan));
-      const std::int64_t staging = planned.plan->staging_bytes + planned.plan->window_bytes;
-      timed.fits = kept_ + staging <= known_.hints.staging_limit;
-      timed.bound = std::make_unique<BoundPlan>(planned.plan, looked_.combiners(*planned.plan), bindings_of_blocking,
-                                                planned.memory);
+      Planned planned = plan_on_node(communicator_, comm_, known_, std::move(plan));
+      timed.bound = std::make_unique<BoundPlan>(
+          ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)), bindings_of_blocking);
+      timed.fits = kept_ + timed.bound->kept_bytes() <= known_.hints.staging_limit;
     }
     ways_.push_back(std::move(timed));
   }
@@ -126,9 +124,8 @@ class DenseTrial {
   }
 
   void run(const Timed& timed) {
-    if (timed.bound) return run_by_plan(*timed.bound, buffers_of(call_), comm_);
-    if (timed.rule != nullptr)
-      return start_by_rule(communicator_, known_, *timed.rule, call_, looked_, comm_.rank(), {})->wait();
+    if (timed.bound) return timed.bound->run(buffers_of(call_), comm_);
+    if (timed.rule != nullptr) return start_by_rule(communicator_, known_, *timed.rule, checked_, {})->wait();
     run_own();
   }
 
@@ -240,7 +237,7 @@ class DenseTrial {
   std::vector<std::byte> send_;
   std::vector<std::byte> receive_;
   const CollectiveCall call_;
-  const Looked looked_;
+  const CheckedCollective checked_;
   std::vector<Timed> ways_ = std::vector<Timed>(1);  // the first one is MPI's own
   std::optional<MpiExchange> own_;
 };
@@ -268,26 +265,24 @@ std::string TunedDense::text() const {
 
 void TunedDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
   if (call.kind == DenseKind::barrier || !AlikeBuffers::needs_copies(key_.alike, call, rank, ranks))
-    return run_by_plan(*result_.bound, buffers_of(call), comm);
+    return result_.bound->run(buffers_of(call), comm);
   AlikeBuffers copies(key_.alike, call, rank, ranks);
-  run_by_plan(*result_.bound, copies.buffers(), comm);
+  result_.bound->run(copies.buffers(), comm);
   copies.finish();
 }
 
 namespace {
 
 /// Nothing: such a call stays with the decision.
-std::optional<TunedDense::Key> key_of(CallForm form, const CollectiveCall& call, const Looked& looked,
+std::optional<TunedDense::Key> key_of(CallForm form, const CheckedCollective& checked,
                                       const std::shared_ptr<const DenseKnowledge>& known) {
-  const Rank ranks = known->layout.ranks();
   if (simulated || known->layout.largest() == 1 || known->hints.sharing == Sharing::none) return std::nullopt;
-  if (looked.reduction && looked.reduction->combiner == nullptr) return std::nullopt;
-  const CollectiveHint hint = read_collective(known->hints.collective, call.kind);
+  if (checked.uncombinable() != nullptr) return std::nullopt;
+  const CollectiveHint hint = read_collective(known->hints.collective, checked.call.kind);
   if (hint.is_mpi || known->hints.progress == ProgressHint::strict) return std::nullopt;
-  const DenseFacts facts = looked.ask(call, ranks, Phases::one, 0).facts;
-  if (hint.rule != nullptr && !applies(*hint.rule, facts)) return std::nullopt;
-  std::optional<AlikeCalls> alike = alike_to(call, looked.checked, ranks);
-  if (!alike || alike->most_bytes(ranks) > most_bytes) return std::nullopt;
+  if (hint.rule != nullptr && !applies(*hint.rule, checked.facts)) return std::nullopt;
+  std::optional<AlikeCalls> alike = alike_to(checked);
+  if (!alike || alike->most_bytes(checked.ranks) > most_bytes) return std::nullopt;
   return TunedDense::Key{form, known, *alike};
 }
 
@@ -304,16 +299,15 @@ std::shared_ptr<TunedDense> DenseAutotuner::find(const TunedDense::Key& key) con
   return found == entries_.end() ? nullptr : *found;
 }
 
-std::shared_ptr<const TunedDense> DenseAutotuner::look_up(CallForm form, const CollectiveCall& call,
-                                                          const Looked& looked,
+std::shared_ptr<const TunedDense> DenseAutotuner::look_up(CallForm form, const CheckedCollective& checked,
                                                           const std::shared_ptr<const DenseKnowledge>& known) const {
-  const std::optional<TunedDense::Key> key = key_of(form, call, looked, known);
+  const std::optional<TunedDense::Key> key = key_of(form, checked, known);
   return key ? find(*key) : nullptr;
 }
 
-std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CollectiveCall& call, const Looked& looked,
+std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CheckedCollective& checked,
                                                  const std::shared_ptr<const DenseKnowledge>& known) {
-  std::optional<TunedDense::Key> key = key_of(form, call, looked, known);
+  std::optional<TunedDense::Key> key = key_of(form, checked, known);
   if (!key) return nullptr;
   if (std::shared_ptr<TunedDense> entry = find(*key)) return entry;
   if (entries_.size() == most_entries) return nullptr;

@@ -65,9 +65,7 @@ class TunedDense {
   /// A blocking call by a rule.
   void run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm);
   /// Of a rank, in the memory that is kept for the next call.
-  [[nodiscard]] std::int64_t kept_bytes() const {
-    return result_.bound ? result_.bound->plan()->staging_bytes + result_.bound->plan()->window_bytes : 0;
-  }
+  [[nodiscard]] std::int64_t kept_bytes() const { return result_.bound ? result_.bound->kept_bytes() : 0; }
 
  private:
   const Key key_;
@@ -82,11 +80,10 @@ class TunedDense {
 class DenseAutotuner final : public Attachment {
  public:
   /// Null: such a call stays with the decision.
-  [[nodiscard]] std::shared_ptr<TunedDense> find(CallForm form, const CollectiveCall& call, const Looked& looked,
+  [[nodiscard]] std::shared_ptr<TunedDense> find(CallForm form, const CheckedCollective& checked,
                                                  const std::shared_ptr<const DenseKnowledge>& known);
   /// The same of a call that does not count; null also if there was none before.
-  [[nodiscard]] std::shared_ptr<const TunedDense> look_up(CallForm form, const CollectiveCall& call,
-                                                          const Looked& looked,
+  [[nodiscard]] std::shared_ptr<const TunedDense> look_up(CallForm form, const CheckedCollective& checked,
                                                           const std::shared_ptr<const DenseKnowledge>& known) const;
   /// Counts so many more calls. Local.
   void count(TunedDense& entry, double calls) {

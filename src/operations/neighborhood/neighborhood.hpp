@@ -4,23 +4,14 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "algorithms/lowering/events.hpp"
 #include "communicator/arguments/call.hpp"
 #include "communicator/communicator.hpp"
-#include "operations/choose/agreed.hpp"
-#include "operations/choose/chooser.hpp"
-#include "operations/request/edge_partitions.hpp"
+#include "operations/neighborhood/family.hpp"
+#include "operations/pipeline/fixed_operation.hpp"
 #include "operations/request/request.hpp"
 
 namespace laneway {
-
-/// Of this rank alone, which its peers need not know.
-struct CallEvents {
-  std::vector<PlanEvent> events = {};
-  std::unique_ptr<const EdgePartitions> partitions = {};  ///< for which they stand; or null
-};
 
 /// A persistent operation. Collective: agrees on the hints, plans, binds (if there are buffers; otherwise set_buffers
 /// must follow). If the arguments of any rank are bad, all ranks throw.
@@ -29,8 +20,13 @@ struct CallEvents {
 /// A nonblocking one. Local, but for the first call of an operation under lnw_fixed_counts.
 [[nodiscard]] std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Call& call);
 
-/// For lnw_check=decisions.
-[[nodiscard]] std::string text_of_decision(Kind kind, const Agreed& agreed, const Chosen& chosen);
+/// What preloaded libraries name an operation under the promise by, before its first call.
+[[nodiscard]] FixedKey fixed_key(const Call& call, Phases phases = Phases::one);
+/// The operation of such calls under lnw_fixed_counts, whose edges may differ in size. Collective in the first call
+/// with datatypes of such sizes. If the arguments of any rank are bad, all ranks throw. Blocking and nonblocking calls
+/// have the same if both may relay.
+[[nodiscard]] const FixedOperation& fixed_operation(Communicator& communicator, const FixedKey& key, const Call& call,
+                                                    Use use = Use::calls);
 
 /// Runs the operation once.
 void run_blocking(Communicator& communicator, const Call& call);

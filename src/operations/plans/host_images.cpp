@@ -7,7 +7,7 @@
 #include "communicator/arguments/dense_blocks.hpp"
 #include "communicator/datatypes/datatype.hpp"
 #include "operations/choose/device_support.hpp"
-#include "operations/collective/looked.hpp"
+#include "operations/collective/checked.hpp"
 #include "runtime/device/plugin.hpp"
 
 namespace laneway {

@@ -20,54 +20,55 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
   return order;
 }
 
-NonblockingExchange::NonblockingExchange(NonblockingParts parts)
-    : parts_(std::move(parts)), ticket_(parts_.order->take_ticket()) {
-  if (parts_.images) {
-    parts_.buffers = parts_.images->images();
-    parts_.images->fetch();
-  }
-  const BoundPlan& bound = *parts_.bound;
-  plan_ = bound.has_bindings() ? bound.plan() : PlansByBuffers(bound.plan()).on(parts_.where.behind_host());
+NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
+                                         Buffers buffers, Helper helper)
+    : order_(std::move(order)),
+      bound_(std::move(bound)),
+      here_(bound_->look_at(buffers)),
+      helper_(helper),
+      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())),
+      ticket_(order_->take_ticket()) {
+  if (here_.images) here_.images->fetch();
   begin();
 }
 
 void NonblockingExchange::begin() {
   if (may_start())
     run();
-  else if (parts_.elements)
-    parts_.elements->keep_types();
+  else if (bound_->ready().elements)
+    bound_->ready().elements->keep_types();
   // Later exchanges start when this one no longer holds the turn.
-  const Helper helper = parts_.helper;
   const bool others_depend = executor_ == nullptr || holds_turn_;
-  if (helper == Helper::thread_for_all || others_depend) employ(helper);
-  if (others_depend || helper == Helper::thread_for_all)
-    activity_.list(*this, progress_by(helper));
-  else if (parts_.images || !executor_->independent())
+  if (helper_ == Helper::thread_for_all || others_depend) employ(helper_);
+  if (others_depend || helper_ == Helper::thread_for_all)
+    activity_.list(*this, progress_by(helper_));
+  else if (here_.images || !executor_->independent())
     activity_.list(*this, Progress::in_calls);
   activity_.begin();
 }
 
 void NonblockingExchange::run() {
-  const auto& [order, buffers, bound, where, images, elements, typed, helper] = parts_;
-  const bool has_bindings = bound->has_bindings();
+  const bool has_bindings = bound_->has_bindings();
+  const ReadyPlan& ready = bound_->ready();
   try {
-    P2PTransport transport(order->comm()->get(), order->tag(), elements.get());
-    executor_ = has_bindings ? &bound->bind(buffers, where, transport).executor()
-                             : &own_.emplace(plan_, buffers, where, transport, nullptr, bound->combiners());
+    P2PTransport transport(order_->comm()->get(), order_->tag(), ready.elements.get());
+    executor_ = has_bindings ? &bound_->bind(here_.buffers, here_.where, transport).executor()
+                             : &own_.emplace(plan_, here_.buffers, here_.where, transport, nullptr, ready.combiners);
     executor_->start();
   } catch (...) {
-    if (has_bindings) bound->forget();
-    order->end_turn();
+    if (has_bindings) bound_->forget();
+    order_->end_turn();
     throw;
   }
   holds_turn_ = has_bindings || !executor_->starts_all_messages();
-  if (!holds_turn_) order->end_turn();
+  if (!holds_turn_) order_->end_turn();
 }
 
 const Plan& NonblockingExchange::plan() const {
-  if (!parts_.typed) return *plan_;
+  const std::shared_ptr<const TypedPattern>& typed = bound_->ready().typed;
+  if (!typed) return *plan_;
   if (!plan_as_bytes_)
-    plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(parts_.order->comm()->rank(), describe(*parts_.typed)));
+    plan_as_bytes_ = std::make_unique<const Plan>(plan_direct(order_->comm()->rank(), describe(*typed)));
   return *plan_as_bytes_;
 }
 
@@ -76,16 +77,16 @@ bool NonblockingExchange::progress() {
     if (!may_start()) return false;
     run();
   }
-  HostImages* const images = parts_.images.get();
+  HostImages* const images = here_.images.get();
   if (is_returning_) return images->complete();
   bool complete = true;  // also if it fails
   const auto end_turn = [&] {
-    if (complete && std::exchange(holds_turn_, false)) parts_.order->end_turn();
+    if (complete && std::exchange(holds_turn_, false)) order_->end_turn();
   };
   try {
     complete = executor_->progress();
   } catch (...) {
-    if (parts_.bound->has_bindings()) parts_.bound->forget();
+    if (bound_->has_bindings()) bound_->forget();
     end_turn();
     throw;
   }
@@ -94,6 +95,14 @@ bool NonblockingExchange::progress() {
   images->put_back();
   is_returning_ = true;
   return images->complete();
+}
+
+std::unique_ptr<Request> start_request(const Communicator& communicator, const std::shared_ptr<StartOrder>& order,
+                                       std::shared_ptr<BoundPlan> bound, Buffers buffers, Helper helper,
+                                       Reasons reasons) {
+  auto work = std::make_unique<NonblockingExchange>(order, std::move(bound), buffers, helper);
+  return std::make_unique<Request>(order->comm(), communicator.error_handler(), std::move(work), std::move(reasons),
+                                   Request::Life::nonblocking);
 }
 
 }  // namespace laneway

@@ -7,14 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "communicator/arguments/operations.hpp"
 #include "communicator/background.hpp"
 #include "communicator/communicator.hpp"
-#include "operations/choose/device_support.hpp"
-#include "operations/plans/bound_plan.hpp"
-#include "operations/plans/host_images.hpp"
+#include "operations/choose/reasons.hpp"
+#include "operations/pipeline/bound_plan.hpp"
+#include "operations/request/request.hpp"
 #include "operations/request/work.hpp"
-#include "runtime/carriers/elements.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -45,27 +43,12 @@ class StartOrder {
 /// That of a communicator's nonblocking operations.
 [[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
 
-/// What kernels call what is combined, if anything is and they know it.
-[[nodiscard]] inline std::optional<DeviceOperation> kernels_of(const Combiners& combiners) {
-  if (combiners.empty() || !combiners.front()) return std::nullopt;
-  return combiners.front()->on_device();
-}
-
-struct NonblockingParts {
-  std::shared_ptr<StartOrder> order;
-  Buffers buffers;
-  std::shared_ptr<BoundPlan> bound;                ///< exchanges come one after another if it has bindings
-  BufferMemory where = {};                         ///< the buffers, or their images
-  std::unique_ptr<HostImages> images = {};         ///< of buffers on devices, on which it runs instead; or null
-  std::shared_ptr<MessageElements> elements = {};  ///< of a plan of datatypes; or null
-  std::shared_ptr<const TypedPattern> typed = {};  ///< then: as what the plan is shown
-  Helper helper = Helper::none;
-};
-
 /// An exchange that runs once. Started where it is made, unless its turn comes later, or images have to be fetched.
 class NonblockingExchange final : public Progressive, public Work {
  public:
-  explicit NonblockingExchange(NonblockingParts parts);
+  /// `bound`: exchanges come one after another if it has bindings.
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
+                      Helper helper);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(executor_); }
@@ -79,10 +62,13 @@ class NonblockingExchange final : public Progressive, public Work {
   void begin();
   void run();
   [[nodiscard]] bool may_start() const {
-    return parts_.order->is_turn_of(ticket_) && (!parts_.images || parts_.images->complete());
+    return order_->is_turn_of(ticket_) && (!here_.images || here_.images->complete());
   }
 
-  NonblockingParts parts_;
+  std::shared_ptr<StartOrder> order_;
+  std::shared_ptr<BoundPlan> bound_;
+  Whereabouts here_;
+  Helper helper_;
   std::shared_ptr<const Plan> plan_;
   std::int64_t ticket_;
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // once asked for
@@ -92,5 +78,11 @@ class NonblockingExchange final : public Progressive, public Work {
   bool is_returning_ = false;     // to devices, from the images
   Activity activity_;             // in the list where completion needs more than MPI's progress
 };
+
+/// A request that has started one.
+[[nodiscard]] std::unique_ptr<Request> start_request(const Communicator& communicator,
+                                                     const std::shared_ptr<StartOrder>& order,
+                                                     std::shared_ptr<BoundPlan> bound, Buffers buffers, Helper helper,
+                                                     Reasons reasons);
 
 }  // namespace laneway

@@ -22,7 +22,7 @@ bool needs_buffers(const Plan& plan) {
   return is_missing(nullptr, used.send) || is_missing(nullptr, used.receive);
 }
 
-PersistentExchange::PersistentExchange(ExchangeParts parts) : plans_(std::move(parts.plan)), parts_(std::move(parts)) {}
+PersistentExchange::PersistentExchange(ExchangeParts parts) : plans_(parts.ready.plan), parts_(std::move(parts)) {}
 
 /// Messages of the exchange may be under way.
 void PersistentExchange::fail() noexcept {
@@ -41,7 +41,7 @@ const Plan& PersistentExchange::plan() const {
 }
 
 Statistics PersistentExchange::statistics() const {
-  Statistics total = statistics_of(plan(), parts_.node, parts_.memory.get());
+  Statistics total = statistics_of(plan(), parts_.node, parts_.ready.memory.get());
   total.metadata_bytes += static_cast<std::int64_t>(sizeof *this);
   if (exchange_) total.metadata_bytes += exchange_->executor().metadata_bytes();
   if (shared_staging() != nullptr) total.arena_bytes = shared_staging()->bytes();
@@ -74,16 +74,16 @@ std::string_view PersistentExchange::bind(Buffers buffers) {
 
 std::unique_ptr<Exchange> PersistentExchange::bound_to(Buffers buffers, std::optional<lnw_device_stream> stream) {
   P2PTransport transport(parts_.comm->get(), parts_.tag);
-  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), parts_.device_use);
+  const BufferMemory where = laneway::look_at(buffers, *plans_.plan(), parts_.ready.device_use);
   auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
-                                             progress_by(parts_.helper), parts_.memory, parts_.combiners);
+                                             progress_by(parts_.helper), parts_.ready.memory, parts_.ready.combiners);
   if (stream) exchange->set_stream(stream);
   return exchange;
 }
 
 const std::shared_ptr<const Plan>& PersistentExchange::plan_on(const BufferMemory& where, bool in_stream) {
   if (!in_stream) return plans_.on(where.behind_host());
-  return plans_.on(InStream{where.on_device(), where.device_aware, parts_.memory != nullptr});
+  return plans_.on(InStream{where.on_device(), where.device_aware, parts_.ready.memory != nullptr});
 }
 
 void PersistentExchange::set_stream(std::optional<lnw_device_stream> stream) {

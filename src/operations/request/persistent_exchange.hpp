@@ -6,10 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/lowering/through_host.hpp"
 #include "communicator/background.hpp"
 #include "communicator/private_comm.hpp"
-#include "operations/choose/device_support.hpp"
+#include "operations/pipeline/bound_plan.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/work.hpp"
 #include "runtime/executor/progress.hpp"
@@ -23,10 +22,7 @@ namespace laneway {
 struct ExchangeParts {
   std::shared_ptr<PrivateComm> comm;
   int tag = 0;
-  std::shared_ptr<const Plan> plan;
-  std::shared_ptr<PlanMemory> memory = {};  ///< null if the plan uses none
-  Combiners combiners = {};                 ///< of a plan that combines
-  DeviceUse device_use = {};
+  ReadyPlan ready;
   Helper helper = Helper::none;
   Region node = {};
   std::optional<lnw_device_stream> stream = {};
@@ -102,7 +98,7 @@ class PersistentExchange : public Work {
 class SharedStagingExchange final : public PersistentExchange {
  public:
   explicit SharedStagingExchange(ExchangeParts parts)
-      : PersistentExchange(std::move(parts)), arena_(*this->parts().memory->arena) {}
+      : PersistentExchange(std::move(parts)), arena_(*this->parts().ready.memory->arena) {}
 
   [[nodiscard]] bool start() override;
   [[nodiscard]] bool test() override;
@@ -119,7 +115,7 @@ class SharedStagingExchange final : public PersistentExchange {
 };
 
 /// One whose buffers stay what they are.
-class DenseExchange final : public PersistentExchange {
+class ConstantExchange final : public PersistentExchange {
  public:
   using PersistentExchange::PersistentExchange;
 

@@ -18,6 +18,7 @@
 #include "communicator/datatypes/datatype.hpp"
 #include "mpi/running.hpp"
 #include "operations/choose/agreed.hpp"
+#include "operations/pipeline/agree.hpp"
 #include "operations/sparse/alarm.hpp"
 #include "operations/sparse/messenger.hpp"
 #include "operations/sparse/payloads.hpp"
@@ -132,14 +133,8 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   auto made = together(*comm, [&] {
     Hints hints;
-    hints.strategy.row = &strategies().front();
-    std::optional<Rank> region;
-    const std::exception_ptr failure = failure_of([&] {
-      hints = resolve_hints({}, communicator.hints);
-      communicator.read_descriptions(hints);
-      region = communicator.known_region(hints);
-    });
-    const Agreement agreement = agree(*comm, failure, hints, {single_threaded()}, region);
+    const Agreement agreement = agree_on_hints(communicator, *comm, MPI_INFO_NULL, hints,
+                                               [](Proposal& proposal) { proposal.flags = {single_threaded()}; });
     Hints of_nodes;
     of_nodes.machine = hints.machine;
     const Region node = communicator.regions(of_nodes, agreement.knows_nodes).front();

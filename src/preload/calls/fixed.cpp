@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "communicator/hints/hints.hpp"
-#include "operations/neighborhood/fixed_operation.hpp"
+#include "operations/neighborhood/neighborhood.hpp"
 #include "preload/calls/neighborhood.hpp"
 #include "preload/report/tried.hpp"
 
@@ -48,7 +48,7 @@ struct FixedCalls final : Attachment {
 
 const char* reason_against_plan(Communicator& adopted, const Call& call, const std::shared_ptr<Row>& row) noexcept {
   try {
-    const FixedKey key = key_of(call);
+    const FixedKey key = fixed_key(call);
     auto& known = adopted.attachment<FixedCalls>().known;
     return known.try_emplace(key, adopted, row).first->second.decide(adopted, key, call);
   } catch (...) {

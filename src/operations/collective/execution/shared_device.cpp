@@ -71,20 +71,21 @@ bool has_class(const DenseKnowledge& known, const CollectiveCall& call) {
 }
 
 /// Why no call of a class runs there, which all ranks know without asking; null: it may.
-const char* refusal_of_class(const DenseKnowledge& known, const CollectiveCall& call, const Looked& looked) {
+const char* refusal_of_class(const DenseKnowledge& known, const CheckedCollective& checked) {
+  const CollectiveCall& call = checked.call;
   const Hints& hints = known.hints;
   const CollectiveHint hint = read_collective(hints.collective, call.kind);
   if (hint.is_mpi || hint.rule != nullptr) return "lnw_collective names another way";
   if (hints.path == MemoryPath::staged || hints.path == MemoryPath::device_aware)
     return "lnw_memory_path names another way";
   if (hints.sharing == Sharing::none) return "lnw_transport has the MPI library carry everything";
-  if (looked.reduction->combiner == nullptr) return looked.reduction->why;
-  if (!looked.reduction->combiner->on_device()) return "no kernel combines this datatype by this operator";
+  if (checked.reduction->combiner == nullptr) return checked.reduction->why;
+  if (!checked.reduction->combiner->on_device()) return "no kernel combines this datatype by this operator";
   if (hints.order == ReductionOrder::canonical && known.layout.regions() > 1 &&
       depends_on_order(call.op, call.receive.type))
     return "there are several nodes, and lnw_order=canonical";
   // As of messages in a node, of which smaller ones are not worth the handling of others' memory.
-  if (hints.path == MemoryPath::automatic && looked.checked.bytes <= hints.local.mailbox_bytes)
+  if (hints.path == MemoryPath::automatic && checked.block_bytes <= hints.local.mailbox_bytes)
     return "the vector is not larger than lnw_local_message";
   return nullptr;
 }
@@ -257,11 +258,11 @@ SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   SharedDeviceCalls::Decision decision;
   together(*comm, [&] {
-    const Looked looked = look_at(call, comm->rank(), comm->size(), known->hints.order == ReductionOrder::canonical);
-    decision.refusal = refusal_of_class(*known, call, looked);
+    const CheckedCollective checked(call, comm->rank(), comm->size(), known->hints.order == ReductionOrder::canonical);
+    decision.refusal = refusal_of_class(*known, checked);
     if (decision.refusal != nullptr) return;
-    decision.operation = *looked.reduction->combiner->on_device();
-    const SharingRefusal found = decide_together(communicator, known, *comm, call, looked.checked.bytes);
+    decision.operation = *checked.reduction->combiner->on_device();
+    const SharingRefusal found = decide_together(communicator, known, *comm, call, checked.block_bytes);
     if (found != SharingRefusal::none) decision.refusal = text_of(found);
   });
   // Programs without buffers on devices need not hear of them.
@@ -337,7 +338,7 @@ bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<cons
   if (decision.refusal != nullptr) return false;
   SharedDeviceExchange& exchange = *calls.exchange;
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
-  (void)check_collective(call, comm->rank(), comm->size());
+  check_collective(call, comm->rank(), comm->size());
   const std::int64_t bytes = call.receive.count * element_bytes(call);
   SharingRefusal refusal = exchange.has_failed() ? SharingRefusal::has_failed : SharingRefusal::none;
   if (refusal == SharingRefusal::none && exchange.lacks_slots(bytes))
@@ -363,18 +364,19 @@ std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, cons
   return reasons_of(nullptr);
 }
 
-std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
-                                               const std::shared_ptr<const DenseKnowledge>& known, PrivateComm& comm,
-                                               const CollectiveCall& call, const Looked& looked, MPI_Info info) {
-  if (!has_class(*known, call) || refusal_of_class(*known, call, looked) != nullptr) return nullptr;
+std::unique_ptr<Work> make_on_shared_device(Communicator& communicator,
+                                            const std::shared_ptr<const DenseKnowledge>& known, PrivateComm& comm,
+                                            const CheckedCollective& checked, MPI_Info info, Reasons& reasons) {
+  const CollectiveCall& call = checked.call;
+  if (!has_class(*known, call) || refusal_of_class(*known, checked) != nullptr) return nullptr;
   const ProgressHint progress = known->hints.progress;
   // Ranks combine what others need, and wait for each other.
   if (progress == ProgressHint::strict || !may_relay(progress, known->have_helpers)) return nullptr;
   Device device;
   if (last_of_all(look_at_buffers(call, nullptr, device), comm) != SharingRefusal::none) return nullptr;
-  Shared made = make_shared_exchange(communicator, known, comm, device, looked.checked.bytes);
+  Shared made = make_shared_exchange(communicator, known, comm, device, checked.block_bytes);
   if (made.refusal != SharingRefusal::none) return nullptr;
-  const DeviceOperation operation = *looked.reduction->combiner->on_device();
+  const DeviceOperation operation = *checked.reduction->combiner->on_device();
   std::unique_ptr<LaneAllreduce> lane;
   if (made.lane) {
     comm.is_in_part();
@@ -383,13 +385,10 @@ std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
   }
   const Helper helper = find_helper(progress);
   employ(helper);
-  Reasons reasons = reasons_of(nullptr);
+  reasons = reasons_of(nullptr);
   reasons.progress_by = name(helper);
-  tell_reasons(reasons, comm.rank());
-  const std::shared_ptr<PrivateComm> shared = comm.shared_from_this();
-  auto work = std::make_unique<SharedDeviceWork>(shared, std::move(made.exchange), std::move(lane), call, operation,
-                                                 progress_by(helper));
-  return std::make_unique<Request>(shared, communicator.error_handler(), std::move(work), std::move(reasons));
+  return std::make_unique<SharedDeviceWork>(comm.shared_from_this(), std::move(made.exchange), std::move(lane), call,
+                                            operation, progress_by(helper));
 }
 
 }  // namespace laneway

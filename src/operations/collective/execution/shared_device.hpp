@@ -8,9 +8,9 @@
 #include "communicator/arguments/collective.hpp"
 #include "communicator/communicator.hpp"
 #include "operations/choose/reasons.hpp"
+#include "operations/collective/checked.hpp"
 #include "operations/collective/knowledge.hpp"
-#include "operations/collective/looked.hpp"
-#include "operations/request/request.hpp"
+#include "operations/request/work.hpp"
 
 namespace laneway {
 
@@ -33,12 +33,12 @@ namespace laneway {
 [[nodiscard]] std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, const DenseKnowledge& known,
                                                               const CollectiveCall& call);
 
-/// The same as a persistent request, which has a buffer of its own. Null on all ranks: it has to run in another way.
-/// `known`: of hints that all ranks have agreed on. Collective; what is wrong on one rank is thrown on all by
-/// `together`.
-[[nodiscard]] std::unique_ptr<Request> make_on_shared_device(Communicator& communicator,
-                                                             const std::shared_ptr<const DenseKnowledge>& known,
-                                                             PrivateComm& comm, const CollectiveCall& call,
-                                                             const Looked& looked, MPI_Info info);
+/// The same as work of a persistent request, which has a buffer of its own, and why it is so. Null on all ranks: it has
+/// to run in another way. `known`: of hints that all ranks have agreed on. Collective; what is wrong on one rank is
+/// thrown on all by `together`.
+[[nodiscard]] std::unique_ptr<Work> make_on_shared_device(Communicator& communicator,
+                                                          const std::shared_ptr<const DenseKnowledge>& known,
+                                                          PrivateComm& comm, const CheckedCollective& checked,
+                                                          MPI_Info info, Reasons& reasons);
 
 }  // namespace laneway

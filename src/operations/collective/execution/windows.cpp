@@ -83,8 +83,11 @@ WindowExchange::WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCal
 }
 
 std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
-                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan,
-                                                     std::unique_ptr<HostImages> images) {
+                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan) {
+  const BufferMemory where = glance_at(buffers, *plan);
+  std::unique_ptr<HostImages> images;
+  if (where.on_device().any())
+    images = std::make_unique<HostImages>(buffers, where, touched_by(*plan), MemoryKind::pinned);
   std::unique_ptr<WindowExchange> made(
       new WindowExchange(std::move(comm), blocks, buffers, way, std::move(plan), std::move(images)));
   return made->open() ? std::move(made) : nullptr;

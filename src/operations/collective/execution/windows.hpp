@@ -24,11 +24,10 @@ namespace laneway {
 /// between start and wait for what another sends after its own wait waits for ever.
 class WindowExchange final : public Work {
  public:
-  /// Collective. `blocks` and `plan`: this rank's. Null, on all ranks, where the MPI library has no windows here.
-  /// `images`: of buffers on devices, else null; each exchange begins and ends with their copies.
+  /// Collective. `blocks` and `plan`: this rank's. Null, on all ranks, where the MPI library has no windows here. With
+  /// buffers on devices, each exchange begins and ends with copies of their images.
   static std::unique_ptr<WindowExchange> make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
-                                              Buffers buffers, Windows way, std::shared_ptr<const Plan> plan,
-                                              std::unique_ptr<HostImages> images = nullptr);
+                                              Buffers buffers, Windows way, std::shared_ptr<const Plan> plan);
   /// The window is freed when all ranks have done so, which need not be in one order.
   ~WindowExchange() override;
   /// Frees the window at once. Collective.

@@ -1,18 +1,19 @@
-#include "operations/collective/execution/through_host.hpp"
+#include "operations/request/exchange_on_images.hpp"
 
 #include <utility>
 
 namespace laneway {
 
-DenseThroughHost::DenseThroughHost(ExchangeParts parts, std::unique_ptr<HostImages> images)
+ExchangeOnImages::ExchangeOnImages(ExchangeParts parts, std::unique_ptr<HostImages> images)
     : parts_(std::move(parts)),
       images_(std::move(images)),
       transport_(parts_.comm->get(), parts_.tag),
-      executor_(parts_.plan, images_->images(), BufferMemory{}, transport_, parts_.memory, parts_.combiners) {
+      executor_(parts_.ready.plan, images_->images(), BufferMemory{}, transport_, parts_.ready.memory,
+                parts_.ready.combiners) {
   activity_.list(*this, progress_by(parts_.helper));
 }
 
-bool DenseThroughHost::start() {
+bool ExchangeOnImages::start() {
   if (state() != WorkState::inactive) return false;
   run([&] {
     images_->fetch();
@@ -22,7 +23,7 @@ bool DenseThroughHost::start() {
   return true;
 }
 
-bool DenseThroughHost::progress() {
+bool ExchangeOnImages::progress() {
   if (state_ == State::fetching) {
     if (!images_->complete()) return false;
     executor_.start();

@@ -10,11 +10,11 @@
 
 namespace laneway {
 
-/// A persistent dense operation with a buffer on a device: its plan runs on images of the buffers, which are copied
+/// A persistent operation with a buffer on a device, whose plan runs on images of the buffers, which are copied
 /// before each exchange and after it. Ranks may run the same plan on the buffers themselves: it stays the same.
-class DenseThroughHost final : public Work, public Progressive {
+class ExchangeOnImages final : public Work, public Progressive {
  public:
-  DenseThroughHost(ExchangeParts parts, std::unique_ptr<HostImages> images);
+  ExchangeOnImages(ExchangeParts parts, std::unique_ptr<HostImages> images);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool start() override;
@@ -30,7 +30,7 @@ class DenseThroughHost final : public Work, public Progressive {
   [[nodiscard]] WorkState state() const override { return failed_ && !active() ? WorkState::failed : Work::state(); }
   [[nodiscard]] const Plan& plan() const override { return executor_.plan(); }
   [[nodiscard]] Statistics statistics() const override {
-    return statistics_of(plan(), parts_.node, parts_.memory.get());
+    return statistics_of(plan(), parts_.node, parts_.ready.memory.get());
   }
 
   bool progress() override;

@@ -1,0 +1,101 @@
+#include "operations/collective/family.hpp"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "communicator/control/control_rounds.hpp"
+#include "operations/collective/execution/own.hpp"
+#include "operations/collective/execution/shared_device.hpp"
+#include "operations/collective/execution/windows.hpp"
+#include "operations/collective/settled.hpp"
+#include "operations/plans/proof.hpp"
+
+namespace laneway {
+
+namespace {
+
+constexpr const char* no_windows = "the MPI library has no windows on these ranks";
+
+/// Bytes of a block in the mean of all ranks, where no rank knows the sizes of all. Collective.
+std::int64_t mean_block_bytes(const CheckedCollective& checked, const PrivateComm& comm) {
+  const DenseKind kind = checked.call.kind;
+  const std::int64_t ranks = comm.size();
+  const DenseCall blocks = checked.blocks();
+  const Blocks& counted = kind == DenseKind::scatterv ? blocks.send : blocks.receive;
+  std::int64_t mine = 0;
+  if (!has_root(kind) || checked.call.root == comm.rank())
+    for (Rank peer = 0; peer < ranks; ++peer) mine += counted.bytes(peer);
+  std::int64_t all = 0;
+  reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
+  return all / (has_root(kind) ? ranks : ranks * ranks);
+}
+
+}  // namespace
+
+void CollectiveFamily::propose(Proposal& proposal) {
+  (void)read_collective(hints_.collective, call_.kind);
+  checked_.emplace(call_, comm_.rank(), comm_.size(), hints_.order == ReductionOrder::canonical);
+  proposal.flags = {is_on_host(call_)};
+}
+
+int CollectiveFamily::agreed(Agreement agreement) {
+  are_on_hosts_ = agreement.flags[0];
+  const int tag = comm_.take_tags();
+  known_ = learn_dense(communicator_, comm_, hints_, agreement.knows_nodes, agreement.have_helpers);
+  if (hints_.check) compare_collective(comm_, call_, checked_->block_bytes);
+  if (!knows_all_sizes(call_.kind)) checked_->facts.bytes = mean_block_bytes(*checked_, comm_);
+  return tag;
+}
+
+/// For a request, a trial may say it, which is made here if such requests are expected to start so often that it pays.
+DenseDecision CollectiveFamily::decide(Use use) {
+  const bool is_request = use == Use::request;
+  DenseDecision decision = laneway::decide(
+      *known_, *checked_, {.phases = phases_, .know_mean = true, .use_memory = true, .exceed_limit = is_request});
+  if (!is_request) return decision;
+  DenseAutotuner& calls = communicator_.attachment<DenseAutotuner>();
+  std::shared_ptr<TunedDense> tuned;
+  if (are_on_hosts_ && decision.may_be_tried && !checked_->is_of_one_rule())
+    tuned = calls.find(CallForm::persistent, *checked_, known_);
+  const bool measures = hints_.tuning == Tuning::measure;
+  if (tuned) calls.count(*tuned, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
+  if (calls.are_due()) calls.tune(communicator_, comm_, users_);
+  return tuned ? tuned->instead_of(std::move(decision)) : decision;
+}
+
+Chosen CollectiveFamily::choose(Use use) {
+  Chosen chosen;
+  if (use == Use::request && !are_on_hosts_) {
+    on_device_ = make_on_shared_device(communicator_, known_, comm_, *checked_, info_, chosen.reasons);
+    if (on_device_) return chosen;
+  }
+  DenseDecision decision = decide(use);
+  rule_ = decision.rule;
+  chosen.reasons = std::move(decision.reasons);
+  if (rule_ == nullptr || rule_->traits.windows != Windows::none) return chosen;
+  Planned planned = plan_on_node(communicator_, comm_, *known_, plan_dense(*known_, *rule_, comm_, *checked_));
+  chosen.reasons.no_puts = std::move(planned.reasons.no_puts);
+  chosen.ready = ready_plan(*checked_, std::move(planned.plan), std::move(planned.memory));
+  chosen.node = known_->node;
+  if (phases_ == Phases::one) chosen.bindings = bindings_of_blocking;
+  return chosen;
+}
+
+void CollectiveFamily::prove(const Plan& plan, std::string_view what) const {
+  prove_dense_plans(comm_, plan, checked_->blocks(), what);
+}
+
+std::unique_ptr<Work> CollectiveFamily::work_without_plan(Chosen& chosen) {
+  if (on_device_) return std::move(on_device_);
+  if (rule_ != nullptr) {
+    auto plan = std::make_shared<const Plan>(plan_dense(*known_, *rule_, comm_, *checked_));
+    if (auto exchange = WindowExchange::make(comm_.shared_from_this(), checked_->blocks(), buffers(),
+                                             rule_->traits.windows, std::move(plan)))
+      return exchange;
+    chosen.reasons = mpi_reasons(no_windows);
+  }
+  return Place(comm_.get()).make(call_);
+}
+
+}  // namespace laneway
