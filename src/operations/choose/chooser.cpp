@@ -10,6 +10,7 @@
 #include "communicator/control/control_rounds.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/paths.hpp"
+#include "operations/choose/planning.hpp"
 #include "operations/choose/tuning.hpp"
 
 namespace laneway {
@@ -49,7 +50,7 @@ class Chooser {
               .shared_staging = use == Use::request ? agreed.hints.shared_staging : 0,
               .events = agreed.events} {}
 
-  [[nodiscard]] ChosenPlan choose() && {
+  [[nodiscard]] Chosen choose(std::shared_ptr<const Plan>& by_messages) && {
     const bool measures = agreed_.hints.tuning == Tuning::measure;
     const bool tries = use_ == Use::trial && !measures && on(node_.path).strategy.is_automatic();
     std::optional<Planned> made;
@@ -57,7 +58,6 @@ class Chooser {
     if (node_.path == MemoryPath::borrowed) limit_lending();
     const Candidate candidate = on(node_.path);
     Planned planned;
-    std::shared_ptr<const Plan> by_messages;
     if (candidate.strategy.is_automatic() && measures) {
       planned = measure(communicator_, comm_, agreed_, candidate, node_, std::move(made));
     } else {
@@ -69,11 +69,11 @@ class Chooser {
     planned.reasons.path = node_.path;
     planned.reasons.path_reason = std::move(paths_.reason);
     planned.reasons.path_seconds = std::move(path_seconds_);
-    return {std::move(planned.plan),
-            std::move(planned.memory),
-            std::move(planned.reasons),
-            {node_.path == MemoryPath::device_aware, agreed_.rule},
-            std::move(by_messages)};
+    Chosen chosen{.reasons = std::move(planned.reasons)};
+    chosen.ready = {.plan = std::move(planned.plan),
+                    .memory = std::move(planned.memory),
+                    .device_use = {node_.path == MemoryPath::device_aware, agreed_.rule}};
+    return chosen;
   }
 
  private:
@@ -146,8 +146,9 @@ class Chooser {
 
 }  // namespace
 
-ChosenPlan choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use) {
-  return Chooser(communicator, comm, agreed, use).choose();
+Chosen choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use,
+              std::shared_ptr<const Plan>& by_messages) {
+  return Chooser(communicator, comm, agreed, use).choose(by_messages);
 }
 
 }  // namespace laneway

@@ -11,9 +11,8 @@
 #include "operations/collective/execution/shared_device.hpp"
 #include "operations/collective/execution/windows.hpp"
 #include "operations/collective/family.hpp"
-#include "operations/collective/fixed.hpp"
 #include "operations/collective/settled.hpp"
-#include "operations/collective/start.hpp"
+#include "operations/pipeline/fixed_operation.hpp"
 #include "operations/pipeline/plan_cache.hpp"
 #include "operations/request/nonblocking.hpp"
 #include "runtime/device/plugin.hpp"
@@ -85,6 +84,57 @@ int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const CachedCollect
 bool has_odd_buffers(const CollectiveCall& call) {
   const auto is_odd = [](const void* buffer) { return buffer == nullptr || buffer == LNW_NOT_CONTIGUOUS; };
   return is_odd(call.sendbuf) || is_odd(call.recvbuf) || call.recvbuf == MPI_IN_PLACE;
+}
+
+/// Of the communicator's own hints.
+struct Promise final : Attachment {
+  std::optional<bool> counts;
+};
+
+/// Of a reduction, ranks may have other handles of a derived datatype, or of a user's operator.
+bool may_be_promised(const CollectiveCall& call) {
+  if (call.kind == DenseKind::reduce_scatter)
+    return is_predefined_operator(call.op) && is_predefined(call.receive.type);
+  return call.kind == DenseKind::allgatherv || !knows_all_sizes(call.kind);
+}
+
+FixedKey key_of(const CollectiveCall& call, Phases phases) {
+  FixedKey key{.operation = operation_of(call.kind), .phases = phases, .root = has_root(call.kind) ? call.root : 0};
+  if (!reduces(call.kind)) return key;
+  key.op = call.op;
+  key.element = call.receive.type;
+  return key;
+}
+
+/// Whether lnw_fixed_dense_counts has a bearing on a call, on a communicator of which nothing may be known yet. Local.
+bool is_promised(MPI_Comm comm, const CollectiveCall& call) {
+  if (!may_be_promised(call)) return false;
+  Communicator* const known = Communicator::find(comm);
+  if (known == nullptr) return resolve_hints({}, hints_of(comm)).fixed_dense_counts;
+  std::optional<bool>& counts = known->attachment<Promise>().counts;
+  if (!counts) counts = resolve_hints({}, known->hints).fixed_dense_counts;
+  return *counts;
+}
+
+/// That of a v or w operation under lnw_fixed_dense_counts, with its root and its operator; null where it is not
+/// promised, or no plan serves it. Blocking and nonblocking calls have their own. The first one is collective: the plan
+/// is made as that of a persistent operation is, with the sizes of others' blocks and memory of the node. Under
+/// lnw_check, in later blocking calls, all ranks throw Error(argument) with the first rank whose arguments have
+/// changed, and with what has. Otherwise such a rank ends the job. `users`: the communicator of the call.
+const FixedOperation* find_fixed(Communicator& communicator, const DenseKnowledge& known, MPI_Comm users,
+                                 const CollectiveCall& call, Phases phases) {
+  if (!known.hints.fixed_dense_counts || !may_be_promised(call)) return nullptr;
+  const FixedOperation& fixed =
+      fixed_operation<CollectiveFamily>(communicator, key_of(call, phases), Use::calls, users, call, phases);
+  std::string difference;
+  if (!fixed.signature.equal(call)) {
+    const PrivateComm& comm = *fixed.order->comm();
+    check_collective(call, comm.rank(), comm.size());
+    difference = fixed.signature.difference(call);
+  }
+  keep_promise(fixed, "lnw_fixed_dense_counts", name(call.kind), difference,
+               known.hints.check && phases == Phases::one);
+  return fixed.bound ? &fixed : nullptr;
 }
 
 /// Before a call meets other ranks: these may not call at all where the arguments of this rank are bad. In the first

@@ -14,7 +14,7 @@
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/quick_calibration.hpp"
-#include "operations/pipeline/agree.hpp"
+#include "operations/pipeline/pipeline.hpp"
 #include "runtime/device/plugin.hpp"
 
 namespace laneway {

@@ -10,6 +10,7 @@
 #include "operations/collective/checked.hpp"
 #include "operations/collective/knowledge.hpp"
 #include "operations/pipeline/family.hpp"
+#include "operations/request/request.hpp"
 
 namespace laneway {
 
@@ -55,6 +56,13 @@ struct DenseMay {
 /// That of a rank, which knows nothing of devices.
 [[nodiscard]] ReadyPlan ready_plan(const CheckedCollective& checked, std::shared_ptr<const Plan> plan,
                                    std::shared_ptr<PlanMemory> memory = nullptr);
+
+/// Bindings of a plan of blocking calls.
+inline constexpr std::size_t bindings_of_blocking = 4;
+/// Starts a nonblocking operation by a rule, with messages alone. The plan is made anew. Local.
+[[nodiscard]] std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known,
+                                                     const DenseRule& rule, const CheckedCollective& checked,
+                                                     Reasons reasons);
 
 /// As it runs: what lies scattered is packed where messages need it together.
 [[nodiscard]] std::shared_ptr<const Plan> packed(Plan plan);

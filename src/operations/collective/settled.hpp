@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "operations/collective/alike.hpp"
-#include "operations/collective/start.hpp"
+#include "operations/collective/plans.hpp"
 
 namespace laneway {
 

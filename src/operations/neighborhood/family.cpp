@@ -143,13 +143,11 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
 }
 
 Chosen NeighborhoodFamily::choose(Use use) {
-  ChosenPlan found = laneway::choose(communicator_, comm_, agreed_, use);
+  std::shared_ptr<const Plan> by_messages;
+  Chosen chosen = laneway::choose(communicator_, comm_, agreed_, use, by_messages);
   if (call_.kind == Kind::alltoallv_indexed)
-    keep_exchange(communicator_, agreed_, std::move(found.by_messages), found.reasons);
-  Chosen chosen;
-  chosen.reasons = std::move(found.reasons);
+    keep_exchange(communicator_, agreed_, std::move(by_messages), chosen.reasons);
   if (agreed_.relays_nothing) chosen.reasons.progress_reason = relays_nothing;
-  chosen.ready = {.plan = std::move(found.plan), .memory = std::move(found.memory), .device_use = found.device_use};
   if (agreed_.reduction) chosen.ready.combiners = {agreed_.reduction->what.combiner};
   chosen.ready.device_use.combining = kernels_of(chosen.ready.combiners);
   chosen.node = agreed_.regions.front();

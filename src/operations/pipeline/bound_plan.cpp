@@ -6,10 +6,10 @@
 
 namespace laneway {
 
-Whereabouts BoundPlan::look_at(Buffers buffers) const {
+Whereabouts BoundPlan::look_at(Buffers buffers, MemoryKind images) const {
   Whereabouts here{buffers, glance_at(buffers, *plan(), ready_.device_use)};
   if (!ready_.on_images || !here.where.on_device().any()) return here;
-  here.images = std::make_unique<HostImages>(buffers, here.where, touched_by(*plan()), MemoryKind::host);
+  here.images = std::make_unique<HostImages>(buffers, here.where, touched_by(*plan()), images);
   here.buffers = here.images->images();
   here.where = {};
   return here;

@@ -58,7 +58,7 @@ class BoundPlan {
   [[nodiscard]] std::int64_t kept_bytes() const { return plan()->staging_bytes + plan()->window_bytes; }
 
   /// For one exchange; images are not fetched yet.
-  [[nodiscard]] Whereabouts look_at(Buffers buffers) const;
+  [[nodiscard]] Whereabouts look_at(Buffers buffers, MemoryKind images = MemoryKind::host) const;
   /// For one exchange, which is the only one until it is complete. Of a plan that has bindings. Valid until the next
   /// call.
   [[nodiscard]] Exchange& bind(Buffers buffers, const BufferMemory& where, Transport& transport);

@@ -10,8 +10,7 @@
 #include "communicator/background.hpp"
 #include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/decisions.hpp"
-#include "operations/pipeline/agree.hpp"
-#include "operations/request/exchange_on_images.hpp"
+#include "operations/request/nonblocking.hpp"
 #include "operations/request/persistent_exchange.hpp"
 
 namespace laneway {
@@ -20,12 +19,13 @@ namespace {
 
 /// With a buffer on a device the plan runs on images, else on the buffers, which stay what they are.
 std::unique_ptr<Work> bind_to_constant(ExchangeParts parts, Buffers buffers, Reasons& reasons) {
-  const BufferMemory where = glance_at(buffers, *parts.ready.plan, parts.ready.device_use);
-  if (where.on_device().any()) {
+  if (glance_at(buffers, *parts.ready.plan, parts.ready.device_use).on_device().any()) {
     employ(parts.helper);
     reasons.progress_by = name(parts.helper);
-    auto images = std::make_unique<HostImages>(buffers, where, touched_by(*parts.ready.plan), MemoryKind::pinned);
-    return std::make_unique<ExchangeOnImages>(std::move(parts), std::move(images));
+    auto order = std::make_shared<StartOrder>(std::move(parts.comm), parts.tag);
+    auto bound = std::make_shared<BoundPlan>(std::move(parts.ready), 1);
+    return std::make_unique<ExchangeOnImages>(std::move(order), std::move(bound), buffers, parts.helper,
+                                              std::move(parts.node));
   }
   auto work = std::make_unique<ConstantExchange>(std::move(parts));
   reasons.progress_by = work->bind(buffers);

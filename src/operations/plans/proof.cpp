@@ -64,23 +64,6 @@ void say_proven(std::string_view also, std::string_view what, const std::vector<
            std::to_string(plans.size()) + " ranks, " + std::to_string(steps) + " steps)");
 }
 
-/// The first fault; empty if all is proven, which rank 0 then says.
-std::string prove(const std::vector<Bytes>& control_messages, std::string_view what, const Combination* how) {
-  std::vector<Plan> plans;
-  Pattern pattern;
-  for (const Bytes& control_message : control_messages) {
-    Reader reader(control_message);
-    plans.push_back(plan_from_json(text_of(reader.get_bytes())));
-    RankPattern own{get_edges(reader), {}};
-    own.in = get_edges(reader);
-    pattern.push_back(std::move(own));
-  }
-  const Report report = verify(plans, pattern, known_combination(plans, how));
-  if (!report.ok) return report.problems.front();
-  say_proven("", what, plans);
-  return "";
-}
-
 /// How many blocks a call describes on one side: by peer, or one.
 struct BlockCounts {
   Rank send = 1;
@@ -107,34 +90,6 @@ Blocks get_blocks(Reader& reader, Rank count) {
   return Blocks::lists(std::move(lists));
 }
 
-/// As prove.
-std::string prove_dense(const std::vector<Bytes>& control_messages, std::string_view what, const DenseCall& own) {
-  std::vector<Plan> plans;
-  std::vector<DenseCall> calls;
-  for (const Bytes& control_message : control_messages) {
-    Reader reader(control_message);
-    plans.push_back(plan_from_json(text_of(reader.get_bytes())));
-    DenseCall call;
-    call.kind = own.kind;
-    call.rank = static_cast<Rank>(calls.size());
-    call.root = own.root;
-    call.combination = own.combination;
-    call.in_place = reader.get<bool>();
-    const BlockCounts counts = block_counts(call, static_cast<Rank>(control_messages.size()));
-    call.send = get_blocks(reader, counts.send);
-    call.receive = get_blocks(reader, counts.receive);
-    calls.push_back(std::move(call));
-  }
-  const Report report =
-      verify_outcomes(plans, expected_outcomes(calls), reduces(own.kind) ? &own.combination : nullptr);
-  if (!report.ok) return report.problems.front();
-  const bool is_barrier = own.kind == Dense::barrier;
-  if (is_barrier)
-    if (const Report together = synchronizes(plans); !together.ok) return together.problems.front();
-  say_proven(is_barrier ? ", that all have come" : "", what, plans);
-  return "";
-}
-
 /// Whether there are few enough ranks; otherwise rank 0 says that there are not.
 bool may_prove(const PrivateComm& comm) {
   if (comm.size() <= most_ranks_proven) return true;
@@ -144,9 +99,15 @@ bool may_prove(const PrivateComm& comm) {
   return false;
 }
 
-/// Gathers what all ranks have written, has rank 0 look for a fault in it, and throws on all ranks if there is one.
-template <class Prove>
-void prove_on_first_rank(const PrivateComm& comm, Writer& writer, std::string_view what, Prove&& prove_all) {
+/// Gathers the plans that will run, and what each rank puts beside its own. Rank 0 has them proven, and writes that they
+/// are; where there is a fault all ranks throw.
+template <class Put, class Prove>
+void prove_on_first_rank(const PrivateComm& comm, const Plan& plan, std::string_view also, std::string_view what,
+                         Put&& put, Prove&& prove) {
+  if (!may_prove(comm)) return;
+  Writer writer;
+  writer.put(bytes_of(to_json(plan)));
+  put(writer);
   ControlRounds rounds(comm);
   std::string fault;
   if (comm.rank() == 0) {
@@ -154,7 +115,14 @@ void prove_on_first_rank(const PrivateComm& comm, Writer& writer, std::string_vi
     std::iota(others.begin(), others.end(), Rank{1});
     std::vector<Bytes> control_messages = rounds.exchange({}, others, PrivateComm::gather_tag);
     control_messages.insert(control_messages.begin(), writer.take());
-    fault = prove_all(control_messages);
+    std::vector<Reader> readers(control_messages.begin(), control_messages.end());
+    std::vector<Plan> plans;
+    for (Reader& reader : readers) plans.push_back(plan_from_json(text_of(reader.get_bytes())));
+    const Report report = prove(plans, readers);
+    if (report.ok)
+      say_proven(also, what, plans);
+    else
+      fault = report.problems.front();
     std::vector<ControlMessage> verdicts;
     for (Rank rank : others) verdicts.push_back({rank, bytes_of(fault)});
     (void)rounds.exchange(std::move(verdicts), {}, PrivateComm::share_tag);
@@ -172,26 +140,47 @@ void prove_on_first_rank(const PrivateComm& comm, Writer& writer, std::string_vi
 
 void prove_plans(const PrivateComm& comm, const Plan& plan, const RankPattern& pattern, std::string_view what,
                  const Combination* how) {
-  if (!may_prove(comm)) return;
-  Writer writer;
-  writer.put(bytes_of(to_json(plan)));
-  put_edges(writer, pattern.out);
-  put_edges(writer, pattern.in);
-  prove_on_first_rank(comm, writer, what,
-                      [&](const std::vector<Bytes>& control_messages) { return prove(control_messages, what, how); });
+  const auto put = [&](Writer& writer) {
+    put_edges(writer, pattern.out);
+    put_edges(writer, pattern.in);
+  };
+  prove_on_first_rank(comm, plan, "", what, put, [&](const std::vector<Plan>& plans, std::vector<Reader>& readers) {
+    Pattern all;
+    for (Reader& reader : readers) {
+      RankPattern own{get_edges(reader), {}};
+      own.in = get_edges(reader);
+      all.push_back(std::move(own));
+    }
+    return verify(plans, all, known_combination(plans, how));
+  });
 }
 
 void prove_dense_plans(const PrivateComm& comm, const Plan& plan, const DenseCall& call, std::string_view what) {
-  if (!may_prove(comm)) return;
-  const BlockCounts counts = block_counts(call, comm.size());
-  Writer writer;
-  writer.put(bytes_of(to_json(plan)));
-  writer.put(call.in_place);
-  put_blocks(writer, call.send, counts.send);
-  put_blocks(writer, call.receive, counts.receive);
-  prove_on_first_rank(comm, writer, what, [&](const std::vector<Bytes>& control_messages) {
-    return prove_dense(control_messages, what, call);
-  });
+  const bool is_barrier = call.kind == Dense::barrier;
+  const auto put = [&](Writer& writer) {
+    const BlockCounts counts = block_counts(call, comm.size());
+    writer.put(call.in_place);
+    put_blocks(writer, call.send, counts.send);
+    put_blocks(writer, call.receive, counts.receive);
+  };
+  const auto prove = [&](const std::vector<Plan>& plans, std::vector<Reader>& readers) {
+    std::vector<DenseCall> calls;
+    for (Reader& reader : readers) {
+      DenseCall other;
+      other.kind = call.kind;
+      other.rank = static_cast<Rank>(calls.size());
+      other.root = call.root;
+      other.combination = call.combination;
+      other.in_place = reader.get<bool>();
+      const BlockCounts counts = block_counts(other, comm.size());
+      other.send = get_blocks(reader, counts.send);
+      other.receive = get_blocks(reader, counts.receive);
+      calls.push_back(std::move(other));
+    }
+    Report report = verify_outcomes(plans, expected_outcomes(calls), reduces(call.kind) ? &call.combination : nullptr);
+    return report.ok && is_barrier ? synchronizes(plans) : report;
+  };
+  prove_on_first_rank(comm, plan, is_barrier ? ", that all have come" : "", what, put, prove);
 }
 
 }  // namespace laneway

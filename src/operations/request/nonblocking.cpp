@@ -21,29 +21,32 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
 }
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
-                                         Buffers buffers, Helper helper)
+                                         Buffers buffers, Helper helper, MemoryKind images)
     : order_(std::move(order)),
       bound_(std::move(bound)),
-      here_(bound_->look_at(buffers)),
+      here_(bound_->look_at(buffers, images)),
       helper_(helper),
-      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())),
-      ticket_(order_->take_ticket()) {
-  if (here_.images) here_.images->fetch();
-  begin();
-}
+      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())) {}
 
 void NonblockingExchange::begin() {
+  has_failed_ = true;
+  if (here_.images) here_.images->fetch();
+  has_failed_ = false;
+  executor_ = nullptr;
+  is_returning_ = false;
+  ticket_ = order_->take_ticket();
   if (may_start())
     run();
   else if (bound_->ready().elements)
     bound_->ready().elements->keep_types();
   // Later exchanges start when this one no longer holds the turn.
   const bool others_depend = executor_ == nullptr || holds_turn_;
-  if (helper_ == Helper::thread_for_all || others_depend) employ(helper_);
-  if (others_depend || helper_ == Helper::thread_for_all)
-    activity_.list(*this, progress_by(helper_));
-  else if (here_.images || !executor_->independent())
-    activity_.list(*this, Progress::in_calls);
+  const bool is_for_all = helper_ == Helper::thread_for_all || others_depend;
+  if (is_for_all) employ(helper_);
+  if (!is_listed_ && (is_for_all || here_.images || !executor_->independent())) {
+    activity_.list(*this, is_for_all ? progress_by(helper_) : Progress::in_calls);
+    is_listed_ = true;
+  }
   activity_.begin();
 }
 
@@ -57,11 +60,12 @@ void NonblockingExchange::run() {
     executor_->start();
   } catch (...) {
     if (has_bindings) bound_->forget();
+    has_failed_ = true;
     order_->end_turn();
     throw;
   }
-  holds_turn_ = has_bindings || !executor_->starts_all_messages();
-  if (!holds_turn_) order_->end_turn();
+  holds_turn_ = true;
+  if (!has_bindings && executor_->starts_all_messages()) end_turn();
 }
 
 const Plan& NonblockingExchange::plan() const {
@@ -72,29 +76,30 @@ const Plan& NonblockingExchange::plan() const {
   return *plan_as_bytes_;
 }
 
-bool NonblockingExchange::progress() {
+bool NonblockingExchange::advance() {
   if (executor_ == nullptr) {
     if (!may_start()) return false;
     run();
   }
   HostImages* const images = here_.images.get();
   if (is_returning_) return images->complete();
-  bool complete = true;  // also if it fails
-  const auto end_turn = [&] {
-    if (complete && std::exchange(holds_turn_, false)) order_->end_turn();
-  };
-  try {
-    complete = executor_->progress();
-  } catch (...) {
-    if (bound_->has_bindings()) bound_->forget();
-    end_turn();
-    throw;
-  }
+  if (!executor_->progress()) return false;
   end_turn();
-  if (!complete || images == nullptr) return complete;
+  if (images == nullptr) return true;
   images->put_back();
   is_returning_ = true;
   return images->complete();
+}
+
+bool NonblockingExchange::progress() {
+  try {
+    return advance();
+  } catch (...) {
+    if (bound_->has_bindings()) bound_->forget();
+    has_failed_ = true;
+    end_turn();
+    throw;
+  }
 }
 
 std::unique_ptr<Request> start_request(const Communicator& communicator, const std::shared_ptr<StartOrder>& order,

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "communicator/background.hpp"
 #include "communicator/communicator.hpp"
@@ -43,12 +42,16 @@ class StartOrder {
 /// That of a communicator's nonblocking operations.
 [[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
 
-/// An exchange that runs once. Started where it is made, unless its turn comes later, or images have to be fetched.
-class NonblockingExchange final : public Progressive, public Work {
+/// An exchange in the order of the calls. Started where it is made, unless its turn comes later, or images have to be
+/// fetched; for the only time.
+class NonblockingExchange : public Progressive, public Work {
  public:
   /// `bound`: exchanges come one after another if it has bindings.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Helper helper);
+                      Helper helper)
+      : NonblockingExchange(std::move(order), std::move(bound), buffers, helper, MemoryKind::host) {
+    begin();
+  }
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(executor_); }
@@ -56,11 +59,21 @@ class NonblockingExchange final : public Progressive, public Work {
   void wait() override { activity_.wait(executor_); }
   [[nodiscard]] const Plan& plan() const override;
 
-  bool progress() override;
+  bool progress() final;
+
+ protected:
+  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
+                      Helper helper, MemoryKind images);
+  void begin();
+  [[nodiscard]] const BoundPlan& bound() const { return *bound_; }
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
 
  private:
-  void begin();
   void run();
+  [[nodiscard]] bool advance();
+  void end_turn() {
+    if (std::exchange(holds_turn_, false)) order_->end_turn();
+  }
   [[nodiscard]] bool may_start() const {
     return order_->is_turn_of(ticket_) && (!here_.images || here_.images->complete());
   }
@@ -70,13 +83,41 @@ class NonblockingExchange final : public Progressive, public Work {
   Whereabouts here_;
   Helper helper_;
   std::shared_ptr<const Plan> plan_;
-  std::int64_t ticket_;
+  std::int64_t ticket_ = 0;
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // once asked for
   std::optional<Executor> own_;
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
   bool is_returning_ = false;     // to devices, from the images
-  Activity activity_;             // in the list where completion needs more than MPI's progress
+  bool has_failed_ = false;       // messages may be under way
+  bool is_listed_ = false;
+  Activity activity_;  // in the list where completion needs more than MPI's progress
+};
+
+/// One of a persistent operation, alone in its order: it is started again and again on the same buffers, some of which
+/// are on devices.
+class ExchangeOnImages final : public NonblockingExchange {
+ public:
+  /// `bound`: has a binding. `node`: see statistics_of.
+  ExchangeOnImages(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers, Helper helper,
+                   Region node)
+      : NonblockingExchange(std::move(order), std::move(bound), buffers, helper, MemoryKind::pinned),
+        node_(std::move(node)) {}
+
+  [[nodiscard]] bool start() override {
+    if (state() != WorkState::inactive) return false;
+    begin();
+    return true;
+  }
+  [[nodiscard]] WorkState state() const override {
+    return has_failed() && !active() ? WorkState::failed : Work::state();
+  }
+  [[nodiscard]] Statistics statistics() const override {
+    return statistics_of(plan(), node_, bound().ready().memory.get());
+  }
+
+ private:
+  Region node_;
 };
 
 /// A request that has started one.

@@ -18,7 +18,7 @@
 #include "communicator/datatypes/datatype.hpp"
 #include "mpi/running.hpp"
 #include "operations/choose/agreed.hpp"
-#include "operations/pipeline/agree.hpp"
+#include "operations/pipeline/pipeline.hpp"
 #include "operations/sparse/alarm.hpp"
 #include "operations/sparse/messenger.hpp"
 #include "operations/sparse/payloads.hpp"
