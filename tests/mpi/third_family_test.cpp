@@ -1,6 +1,7 @@
 // A family that the library does not have goes through the pipeline of neighborhoods and collectives, which knows
 // nothing of it: agreed, chosen, bound, proven and run, as a request and under a promise.
 #include <array>
+#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@ struct ShiftCall {
   const int* from = nullptr;
   int* to = nullptr;
   bool is_misplanned = false;
+  bool lacks_memory = false;
 };
 
 /// A shift: all ranks know the edges from one number. Candidates are one message, and two halves, of which a hint names
@@ -43,6 +45,7 @@ class ShiftFamily final : public AlgorithmFamily {
 
   void propose(Proposal& proposal) override {
     require(call_.count >= 0 && call_.count <= static_cast<int>(most), ErrorKind::count, "count is odd");
+    if (call_.lacks_memory) throw std::bad_alloc();
     pattern_ = in_pieces(1);
     proposal.flags = {call_.count > 1};
     proposal.edges = edge_sum(comm_.rank(), pattern_);
@@ -174,6 +177,11 @@ TEST_F(ThirdFamilyTest, WhatIsWrongOnOneRankIsSaidOnAll) {
   EXPECT_EQ(kind_of([&] { (void)make(bad); }), rank() == 1 ? ErrorKind::count : ErrorKind::argument);
   const ShiftCall uneven{1, rank() == 1 ? 4 : 5, from_.data(), to_.data()};
   EXPECT_EQ(kind_of([&] { (void)make(uneven); }), ErrorKind::topology);
+  const ShiftCall large{1, 5, from_.data(), to_.data(), false, rank() == 1};
+  if (rank() == 1)
+    EXPECT_THROW((void)make(large), std::bad_alloc);
+  else
+    EXPECT_EQ(kind_of([&] { (void)make(large); }), ErrorKind::argument);
   const Setting check("LANEWAY_CHECK", "plan");
   const ShiftCall misplanned{1, 5, from_.data(), to_.data(), rank() == 1};
   EXPECT_EQ(kind_of([&] { (void)make(misplanned); }), ErrorKind::internal);

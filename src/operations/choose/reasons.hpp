@@ -42,6 +42,11 @@ struct Reasons {
       {};  ///< predicted, of those that there was a choice between
 };
 
+/// Of MPI's own operation.
+[[nodiscard]] inline Reasons mpi_reasons(std::string why) {
+  return {.strategy = "mpi", .rule_reason = std::move(why)};
+}
+
 /// For LNW_Request_get_info; the caller frees it.
 [[nodiscard]] MPI_Info info_of(const Reasons& reasons);
 

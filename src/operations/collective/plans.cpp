@@ -12,13 +12,6 @@
 
 namespace laneway {
 
-Reasons mpi_reasons(std::string why) {
-  Reasons reasons;
-  reasons.strategy = "mpi";
-  reasons.rule_reason = std::move(why);
-  return reasons;
-}
-
 namespace {
 
 DenseDecision mpi(std::string reason) {

@@ -14,9 +14,6 @@
 
 namespace laneway {
 
-/// Of MPI's own operation.
-[[nodiscard]] Reasons mpi_reasons(std::string why);
-
 /// How a call runs.
 struct DenseDecision {
   const DenseRule* rule = nullptr;  ///< null: MPI's own operation

@@ -117,11 +117,10 @@ std::unique_ptr<Request> start_by_mpi(MPI_Comm comm, const Call& call) {
   auto own = std::make_unique<NeighborCall>(pattern, topology, images ? images->images() : buffers_of(call));
   auto exchange = std::make_unique<MpiExchange>(std::move(own), rank, comm, std::move(images));
   exchange->start_once();
-  Reasons reasons;
-  reasons.strategy = "mpi";
-  reasons.rule_reason = "the private duplicate of the communicator is made in a call that may wait for other ranks";
-  return std::make_unique<Request>(nullptr, nullptr, std::move(exchange), std::move(reasons),
-                                   Request::Life::nonblocking);
+  return std::make_unique<Request>(
+      nullptr, nullptr, std::move(exchange),
+      mpi_reasons("the private duplicate of the communicator is made in a call that may wait for other ranks"),
+      Request::Life::nonblocking);
 }
 
 }  // namespace laneway
