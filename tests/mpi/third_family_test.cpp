@@ -204,8 +204,8 @@ TEST_F(ThirdFamilyTest, IsPromised) {
   for (Numbers& numbers : received) {
     fixed.bound->run({from_.data(), numbers.data()}, *fixed.order->comm(), fixed.order->tag());
     expect_shifted({1, 20, from_.data(), numbers.data()});
-    const std::unique_ptr<Request> request = start_request(
-        communicator(), fixed.order, fixed.bound, {from_.data(), to_.data()}, Helper::none, fixed.reasons);
+    const std::unique_ptr<Request> request = start_request(communicator(), fixed.order, fixed.bound,
+                                                           {from_.data(), to_.data()}, Helper::none, fixed.reasons);
     request->wait();
     expect_shifted(call);
   }

@@ -99,8 +99,8 @@ bool may_prove(const PrivateComm& comm) {
   return false;
 }
 
-/// Gathers the plans that will run, and what each rank puts beside its own. Rank 0 has them proven, and writes that they
-/// are; where there is a fault all ranks throw.
+/// Gathers the plans that will run, and what each rank puts beside its own. Rank 0 has them proven, and writes that
+/// they are; where there is a fault all ranks throw.
 template <class Put, class Prove>
 void prove_on_first_rank(const PrivateComm& comm, const Plan& plan, std::string_view also, std::string_view what,
                          Put&& put, Prove&& prove) {
