@@ -243,9 +243,9 @@ TEST(Parameters, ShippedFilesAreComplete) {
     if (name == "lassen") {
       EXPECT_EQ(Machine::parse("file:" + path, 80).region_id(0, 79), 40);
     }
-    for (const std::string_view with_devices :
-         {"mi250-ib", "frontier-like", "frontier-cxi-like", "spock", "elcapitan-like"})
-      if (name == with_devices) EXPECT_TRUE(Machine::parse("file:" + path, 8).devices());
+    if (name == "mi250-ib" || name.starts_with("frontier-") || name == "spock" || name == "elcapitan-like") {
+      EXPECT_TRUE(Machine::parse("file:" + path, 8).devices());
+    }
   }
 }
 
