@@ -7,8 +7,8 @@
 #include "communicator/arguments/collective.hpp"
 #include "communicator/arguments/dense_blocks.hpp"
 #include "communicator/datatypes/operators.hpp"
-#include "runtime/executor/combine.hpp"
 #include "runtime/device/buffers.hpp"
+#include "runtime/executor/combine.hpp"
 
 namespace laneway {
 
