@@ -78,10 +78,9 @@ double ClosedForms::seconds(const ClosedForm& form, const Crossings& crossings) 
     case Rule::two_step_one:
       return off + on_node(form.path, sent.proc_bytes) + copies;
     case Rule::split_md:
-    case Rule::split_dd: {
-      const int processes = host_processes(form.rule);
-      return off + 2 * on_node_split(sent.node_bytes / processes, processes) + copies;
-    }
+    case Rule::split_dd:
+      // A process of the node gets its part of the bytes (docs/results/closed-forms.md says why not all of them).
+      return off + 2 * on_node_split(sent.node_bytes / node_.processes(), host_processes(form.rule)) + copies;
   }
   return 0;
 }

@@ -88,7 +88,8 @@ class ClosedForms {
 
   /// Equation 4.1: inside the node, 3-Step and 2-Step, on `links`.
   [[nodiscard]] double on_node(MemoryPath path, double bytes) const;
-  /// Equation 4.2: inside the node, Split; each message carries `bytes`, a GPU has `processes_per_gpu` host processes.
+  /// Equation 4.2: inside the node, Split; each message carries `bytes`, one process's part; a GPU has
+  /// `processes_per_gpu` host processes.
   [[nodiscard]] double on_node_split(double bytes, int processes_per_gpu) const;
   /// Equation 4.3, the max-rate model 2.2, for host memory; 4.4, the postal model 2.1, for device memory. `bytes` are
   /// those of one process.

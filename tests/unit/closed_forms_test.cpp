@@ -96,14 +96,14 @@ TEST_F(ClosedFormsTest, Table6) {
   EXPECT_DOUBLE_EQ(seconds("2-step 1, device-aware", large), 4 * 1.10e-05 + s_proc * 1.72e-10 + on_node_device(s_proc));
   // The cap grows to s_node / 40, so that a pair of nodes needs three messages: 48 for 40 processes.
   const double off = 2 * off_node_alpha + s_node * injection;
+  const double part = s_node / 40;  // of a process of the node
   EXPECT_DOUBLE_EQ(
       seconds("split + MD", large),
-      off + 2 * (19 * (on_socket_alpha + on_socket_beta * s_node) + 20 * (on_node_alpha + on_node_beta * s_node)) +
-          copies);
-  EXPECT_DOUBLE_EQ(seconds("split + DD", large), off +
-                                                     2 * (4 * (on_socket_alpha + on_socket_beta * s_node / 4) +
-                                                          5 * (on_node_alpha + on_node_beta * s_node / 4)) +
-                                                     copy_by_four(s_proc, s_node_node));
+      off + 2 * (19 * (on_socket_alpha + on_socket_beta * part) + 20 * (on_node_alpha + on_node_beta * part)) + copies);
+  EXPECT_DOUBLE_EQ(seconds("split + DD", large),
+                   off +
+                       2 * (4 * (on_socket_alpha + on_socket_beta * part) + 5 * (on_node_alpha + on_node_beta * part)) +
+                       copy_by_four(s_proc, s_node_node));
 }
 
 TEST_F(ClosedFormsTest, AnyExchange) {
