@@ -702,6 +702,7 @@ TEST_F(DenseTest, WhatDoesNotCountIsNotLookedAt) {
   void* const odd = reinterpret_cast<void*>(std::uintptr_t{16});
   constexpr int bad = -7;
   const MPI_Datatype none = MPI_DATATYPE_NULL;
+  const Setting exchanges("LANEWAY_EXCHANGES", "1");  // without trials
   for (const char* const rule : {"auto", "mpi"}) {
     const Setting collective("LANEWAY_COLLECTIVE", rule);
     const Comm copy = duplicate_of(MPI_COMM_WORLD);
