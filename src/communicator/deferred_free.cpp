@@ -190,9 +190,12 @@ class Taken {
   void advance() {
     for (const auto& each : all) each->advance();
     // What MPI may still use stays to the end.
-    for (auto& each : all)
-      if (each->has_failed()) (void)each.release();
-    std::erase_if(all, [](const auto& each) { return !each; });
+    RetiredComms& known = retired_comms();
+    const std::lock_guard lock(known.mutex);
+    for (auto each = all.begin(); each != all.end();) {
+      const auto failed = each++;
+      if ((*failed)->has_failed()) known.left_to_mpi.splice(known.left_to_mpi.end(), all, failed);
+    }
     const auto place = [](const auto& each) {
       return each->may_be_freed() ? each->number() : std::numeric_limits<std::int64_t>::max();
     };

@@ -45,5 +45,5 @@ def test_only_blocking_operations_relay_without_an_engine_and_a_thread() -> None
     assert support.relays("engine") == support.relays("thread") == "all"
     assert support.relays("none") == "blocking"
     assert support.relays("none; engine with `LANEWAY_ENGINE=1`") == "blocking; all with the engine"
-    decides = (root() / "src/operations/choose/agreed.cpp").read_text()
-    assert "phases == Phases::one || may_relay(hints.progress, have_helpers)" in decides
+    decides = (root() / "src/operations/neighborhood/family.cpp").read_text()
+    assert "phases_ == Phases::one || may_relay(agreed_.hints.progress, have_helpers)" in decides
