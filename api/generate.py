@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import conformance
 import dense
@@ -513,7 +514,7 @@ def fortran_shim(operations: list[Operation]) -> str:
 # --- profiling names
 
 
-def _declared(headers: Mapping[Path, str], top: Path) -> list[str]:
+def declared(top: Path, headers: Mapping[Path, str] = MappingProxyType({})) -> list[str]:
     """The functions that laneway.h and what it includes declare, in order; of what is generated, as it should be."""
     parts = re.findall(r"#include <(laneway/\w+\.h)>", (top / "include/laneway/laneway.h").read_text(encoding="utf-8"))
     paths = [top / "include" / part for part in parts]
@@ -601,7 +602,7 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
         "fortran/collectives.h": dense.fortran_shim(dense_operations),
     }
     files = {top / name: _formatted(text, top / name) for name, text in whole.items()}
-    names = _declared(files, top)
+    names = declared(top, files)
     header_of_names = top / "include/laneway/profiling.h"
     files[header_of_names] = _formatted(profiling_header(names), header_of_names)
     files[top / "src/api/generated/profiling.ld"] = profiling_symbols(names)

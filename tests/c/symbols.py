@@ -17,9 +17,7 @@ profiling = {name for name in exported if name.startswith("PLNW_")}
 exported = {name for name in exported if name.startswith("LNW_")}
 dense_names = set(dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0]))
 operations = {name for name in exported if (re.match(r"LNW_I?[Nn]eighbor_", name) and "partitioned" not in name) or name in dense_names}
-parts = re.findall(r"#include <(laneway/\w+\.h)>", (TOP / "include" / "laneway" / "laneway.h").read_text())
-headers = "".join((TOP / "include" / part).read_text() for part in parts)
-declared = set(re.findall(r"^LNW_PUBLIC \w+\s+(LNW_\w+)\(", headers, re.MULTILINE))
+declared = set(generate.declared(TOP))
 wrong = 0
 for of, ours, theirs in (
     ("api/operations.toml", set(generate.functions(generate.read_table()[0])) | dense_names, operations),

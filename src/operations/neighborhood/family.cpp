@@ -21,8 +21,7 @@ namespace {
 
 constexpr const char* relays_nothing =
     "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
-    "for "
-    "a thread; lnw_progress=wait lets relays progress in calls of this library";
+    "for a thread; lnw_progress=wait lets relays progress in calls of this library";
 
 void find_devices(Communicator& communicator, const PrivateComm& comm, const BufferMemory& where, bool translate) {
   const MemoryInfo* const device = device_memory(where);
