@@ -1,7 +1,6 @@
 #include "communicator/decisions.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -13,15 +12,6 @@ namespace laneway {
 namespace {
 
 constexpr std::size_t most_decisions = 512;  // between two comparisons; of more, the last
-
-Bytes bytes_of(const std::string& text) {
-  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
-}
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// Those of a rank: how many there were before, and the texts of the others.
 struct OfRank {
@@ -63,22 +53,14 @@ void Decisions::compare(const PrivateComm& comm) {
   Writer writer;
   writer.put(before_);
   for (const std::string& decision : latest_) writer.put(bytes_of(decision));
-  const Bytes mine = writer.take();
-  ControlRounds rounds(comm);
-  std::string found;
-  if (comm.rank() == 0) {
-    std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
-    std::iota(others.begin(), others.end(), 1);
-    const std::vector<Bytes> inbox = rounds.exchange({}, others, PrivateComm::decisions_tag);
-    const OfRank own(mine);
-    for (std::size_t i = 0; i < inbox.size() && found.empty(); ++i)
-      found = difference(own, OfRank(inbox[i]), others[i]);
-    std::vector<ControlMessage> answers;
-    for (const Rank other : others) answers.push_back({other, bytes_of(found)});
-    (void)rounds.exchange(std::move(answers), {}, PrivateComm::decisions_tag);
-  } else {
-    found = text_of(rounds.exchange({{0, mine}}, {0}, PrivateComm::decisions_tag).front());
-  }
+  const auto first_difference = [](const std::vector<Bytes>& all) {
+    const OfRank first(all.front());
+    std::string found;
+    for (std::size_t rank = 1; rank < all.size() && found.empty(); ++rank)
+      found = difference(first, OfRank(all[rank]), static_cast<Rank>(rank));
+    return bytes_of(found);
+  };
+  const std::string found = text_of(ControlRounds(comm).ask_first_rank(writer.take(), first_difference));
   before_ += static_cast<std::int64_t>(latest_.size());
   latest_.clear();
   if (found.empty()) return;

@@ -52,7 +52,7 @@ class ControlTest : public MpiTest {
   }
   /// A rank that waits for a message that does not come looks for failures meanwhile.
   void wait_for_nothing() const {
-    (void)receive_control_message(*comm_, (rank() + 1) % size(), ControlComm::decisions_tag);
+    (void)receive_control_message(*comm_, (rank() + 1) % size(), ControlComm::share_tag);
   }
   /// The text of what `step` throws, as one that all ranks complete or none.
   template <class Step>

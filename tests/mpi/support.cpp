@@ -102,6 +102,21 @@ Info::Info(const Hints& hints) {
   for (const auto& [key, value] : hints) MPI_Info_set(info_, key.c_str(), value.c_str());
 }
 
+bool keeps_hints(MPI_Comm comm) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm_get_info(comm, &info);
+  int keys = 0;
+  MPI_Info_get_nkeys(info, &keys);
+  bool is_kept = false;
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1];
+    MPI_Info_get_nthkey(info, i, key);
+    is_kept = is_kept || std::string_view(key).starts_with("lnw_");
+  }
+  MPI_Info_free(&info);
+  return is_kept;
+}
+
 /// `ranks` ranks as a grid, as square as it gets.
 static std::string grid(int ranks) {
   int rows = 1;

@@ -78,6 +78,9 @@ class Info {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+/// Whether a communicator still has the keys that its MPI library does not know.
+[[nodiscard]] bool keeps_hints(MPI_Comm comm);
+
 /// Every strategy of the registry, with and without deduplication.
 struct Choice {
   std::string strategy;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -12,6 +14,14 @@
 namespace laneway {
 
 using Bytes = std::vector<std::byte>;
+
+[[nodiscard]] inline Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+[[nodiscard]] inline std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// Appends plain values to a byte vector; Reader takes them out in the same order.
 class Writer {

@@ -34,6 +34,7 @@ struct CollectiveCall {
   int root = 0;
   const char* fault = nullptr;  ///< what is wrong with the call beside these
   bool is_large = false;        ///< whether it is one of the functions `_c`
+  bool any_order = false;       ///< the operator gives the same bits in every order, whatever lnw_order says
 };
 
 /// Whether the rank's arguments for one side mean anything: a root alone has some, and nobody in place.

@@ -50,7 +50,6 @@ class ControlComm {
     reduce_tag = 6,
     barrier_tag = 7,
     success_tag = 8,
-    decisions_tag = 9,
     handshake_tag = 10,
     answer_tag = 11,
     bag_tag = 12,

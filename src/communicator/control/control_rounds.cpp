@@ -1,6 +1,7 @@
 #include "communicator/control/control_rounds.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <climits>
 #include <memory>
 #include <string>
@@ -157,29 +158,39 @@ std::vector<Bytes> ControlRounds::exchange(std::vector<ControlMessage> control_m
   return inbox;
 }
 
+Bytes ControlRounds::ask_leader(const std::vector<Rank>& members, Bytes contribution, const Answer& answer) {
+  const Rank leader = members.front();
+  if (comm_.rank() != leader)
+    return exchange({{leader, std::move(contribution)}}, {leader}, PrivateComm::gather_tag).front();
+  const std::vector<Rank> others(members.begin() + 1, members.end());
+  std::vector<Bytes> contributions = exchange({}, others, PrivateComm::gather_tag);
+  contributions.insert(contributions.begin(), std::move(contribution));
+  const Bytes all = answer(contributions);
+  std::vector<ControlMessage> answers;
+  for (const Rank other : others) answers.push_back({other, all});
+  (void)exchange(std::move(answers), {}, PrivateComm::gather_tag);
+  return all;
+}
+
+Bytes ControlRounds::ask_first_rank(Bytes contribution, const Answer& answer) {
+  std::vector<Rank> members(comm_.rank() == 0 ? static_cast<std::size_t>(comm_.size()) : 1);
+  std::iota(members.begin(), members.end(), Rank{0});
+  return ask_leader(members, std::move(contribution), answer);
+}
+
 /// Few members send to each other: one hop, and messages too short for a rendezvous. Many gather at the first, which
 /// sends all to the others. Neither needs a communicator of its own, which would have to be created.
 std::vector<Bytes> ControlRounds::region_gather(const Region& region, const Bytes& contribution) {
   constexpr std::size_t few = 16;
   if (region.members.size() <= few) return to_each_other(region, contribution);
-  const Rank leader = region.members.front();
-  if (comm_.rank() != leader) {
-    (void)exchange({{leader, contribution}}, {}, PrivateComm::gather_tag);
-    const Bytes all = exchange({}, {leader}, PrivateComm::share_tag).front();
-    Reader reader(all);
-    std::vector<Bytes> inbox(region.members.size());
-    for (Bytes& part : inbox) part = reader.get_bytes();
-    return inbox;
-  }
-  const std::vector<Rank> others(region.members.begin() + 1, region.members.end());
-  std::vector<Bytes> inbox = exchange({}, others, PrivateComm::gather_tag);
-  inbox.insert(inbox.begin(), contribution);
-  Writer writer;
-  for (const Bytes& part : inbox) writer.put(part);
-  const Bytes all = writer.take();
-  std::vector<ControlMessage> control_messages;
-  for (Rank other : others) control_messages.push_back({other, all});
-  (void)exchange(std::move(control_messages), {}, PrivateComm::share_tag);
+  const Bytes all = ask_leader(region.members, contribution, [](const std::vector<Bytes>& parts) {
+    Writer writer;
+    for (const Bytes& part : parts) writer.put(part);
+    return writer.take();
+  });
+  Reader reader(all);
+  std::vector<Bytes> inbox(region.members.size());
+  for (Bytes& part : inbox) part = reader.get_bytes();
   return inbox;
 }
 

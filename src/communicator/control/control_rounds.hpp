@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "algorithms/planner/planner.hpp"
@@ -18,8 +19,13 @@ class ControlRounds {
   [[nodiscard]] std::vector<Bytes> carry(Round round);
   [[nodiscard]] std::vector<Bytes> exchange(std::vector<ControlMessage> control_messages, const std::vector<Rank>& from,
                                             int tag);
+  /// Makes an answer of what the members of a region contribute, in their order.
+  using Answer = std::function<Bytes(const std::vector<Bytes>&)>;
+  /// The first rank of all makes the answer, and all get it.
+  [[nodiscard]] Bytes ask_first_rank(Bytes contribution, const Answer& answer);
 
  private:
+  [[nodiscard]] Bytes ask_leader(const std::vector<Rank>& members, Bytes contribution, const Answer& answer);
   [[nodiscard]] std::vector<Bytes> largest(const std::vector<double>& numbers);
   [[nodiscard]] std::vector<Bytes> region_gather(const Region& region, const Bytes& contribution);
   [[nodiscard]] std::vector<Bytes> to_each_other(const Region& region, const Bytes& contribution);

@@ -279,6 +279,17 @@ void check_call(const Call& call, const Topology& topology) {
     (void)describe(call, topology);
 }
 
+std::optional<Floats> floats_of(MPI_Datatype type) {
+  const unsigned kind = class_of(type);
+  if (kind != of_reals && kind != of_complexes) return std::nullopt;
+  int bytes = 0;
+  check_mpi(MPI_Type_size(type, &bytes), "MPI_Type_size");
+  const int numbers = kind == of_reals ? 1 : 2;
+  const int each = bytes / numbers;
+  if (each != sizeof(float) && each != sizeof(double)) return std::nullopt;
+  return Floats{each, numbers};
+}
+
 const char* operator_name(MPI_Op op) {
   const OperatorRow* const row = find_predefined(op);
   return row != nullptr ? row->name : "a user's operator";

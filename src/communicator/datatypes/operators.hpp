@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 
 #include "communicator/arguments/call.hpp"
 #include "communicator/arguments/topology.hpp"
@@ -36,6 +37,14 @@ void check_call(const Call& call, const Topology& topology);
 /// Whether a predefined operator's results depend on the order of operands: sums and products of floating-point
 /// numbers. As MPI wants the same operator and datatype everywhere, all ranks say the same.
 [[nodiscard]] bool depends_on_order(MPI_Op op, MPI_Datatype type);
+
+/// Of which an element consists.
+struct Floats {
+  int bytes = 0;    ///< of each: 4 or 8
+  int numbers = 0;  ///< 2: a complex number
+};
+/// Of a predefined datatype; none: of others.
+[[nodiscard]] std::optional<Floats> floats_of(MPI_Datatype type);
 
 /// Throws Error with the name of the bad argument of a dense operation that combines. Returns why this library cannot
 /// combine it where MPI may, or null.

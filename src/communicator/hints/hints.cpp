@@ -222,18 +222,28 @@ Hints resolve_hints(const HintTexts& call, const HintTexts& communicator) {
   return hints;
 }
 
-MemoryPath resolve_memory_path(const HintTexts& communicator) {
+namespace {
+
+/// Hints with the value of this one alone.
+Hints resolve_one(std::string_view key, const HintTexts& communicator) {
   Hints hints;
-  const HintRow& row = row_of("lnw_memory_path");
+  const HintRow& row = row_of(key);
   row.value.read(hints, row, text_of(row, {}, communicator));
-  return hints.path;
+  return hints;
+}
+
+}  // namespace
+
+MemoryPath resolve_memory_path(const HintTexts& communicator) {
+  return resolve_one("lnw_memory_path", communicator).path;
 }
 
 ProgressHint resolve_progress(const HintTexts& communicator) {
-  Hints hints;
-  const HintRow& row = row_of("lnw_progress");
-  row.value.read(hints, row, text_of(row, {}, communicator));
-  return hints.progress;
+  return resolve_one("lnw_progress", communicator).progress;
+}
+
+ReductionOrder resolve_order(const HintTexts& communicator) {
+  return resolve_one("lnw_order", communicator).order;
 }
 
 bool checks_decisions(const HintTexts& communicator) {

@@ -43,7 +43,8 @@ enum class Tuning : std::uint8_t {
 /// In which order operations that reduce combine.
 enum class ReductionOrder : std::uint8_t {
   fixed,     ///< the plan says: the same in every run
-  canonical  ///< by rank, whatever the strategy and the placement
+  canonical,  ///< by rank, whatever the strategy and the placement
+  exact       ///< as canonical; sums of floating-point numbers in any order, with the bits of one that rounds once
 };
 
 /// How exchanges progress while their ranks are in no call of this library.
@@ -222,10 +223,12 @@ inline constexpr HintRow hint_rows[] = {
      "same "
      "order on all ranks; they share it, see below; `0`: each has its own"},
     {"lnw_order", "LANEWAY_ORDER", "fixed",
-     hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical>("fixed, canonical"),
+     hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical, ReductionOrder::exact>(
+         "fixed, canonical, exact"),
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then relays take every "
-     "contribution along by itself. `reducew`, blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
+     "contribution along by itself; `exact`: as `canonical`, but collectives that add `float`, `double` or complex "
+     "numbers of them add in bins (docs/concepts/reductions.md), whose results depend on the numbers alone. `reducew`, blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
      "that do not commute, are canonical anyway"},
     {"lnw_collective", "LANEWAY_COLLECTIVE", "auto",
      hint::text<&Hints::collective>("`auto`, `mpi`, a rule of [collectives](../use/collectives.md), or one for each "
@@ -268,6 +271,7 @@ bool relay_nothing(Hints& hints);
 /// lnw_progress, or lnw_memory_path, alone, for calls that plan nothing.
 [[nodiscard]] ProgressHint resolve_progress(const HintTexts& communicator);
 /// lnw_check=decisions, likewise; of other values nothing is said here.
+[[nodiscard]] ReductionOrder resolve_order(const HintTexts& communicator);
 [[nodiscard]] bool checks_decisions(const HintTexts& communicator);
 [[nodiscard]] MemoryPath resolve_memory_path(const HintTexts& communicator);
 

@@ -45,7 +45,7 @@ CheckedCollective::CheckedCollective(const CollectiveCall& given, Rank own, Rank
       rank(own),
       ranks(all),
       block_bytes(check_collective(given, own, all)),
-      reduction(reduction_of(given, by_rank)),
+      reduction(reduction_of(given, by_rank && !given.any_order)),
       facts(facts_of(*this)) {}
 
 bool CheckedCollective::is_of_one_rule() const {

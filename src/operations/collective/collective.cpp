@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "communicator/decisions.hpp"
 #include "laneway/base.h"
+#include "operations/collective/exact.hpp"
 #include "operations/collective/execution/own.hpp"
 #include "operations/collective/execution/shared_device.hpp"
 #include "operations/collective/execution/windows.hpp"
@@ -25,7 +26,7 @@ constexpr const char* between_groups = "the communicator joins two groups";
 constexpr const char* of_some_ranks = "some ranks of the communicator have no neighbors, and take part in nothing";
 
 CheckedCollective check(const CollectiveCall& call, const Place& place, const DenseKnowledge* known) {
-  return {call, place.rank, place.ranks, known != nullptr && known->hints.order == ReductionOrder::canonical};
+  return {call, place.rank, place.ranks, known != nullptr && known->hints.order != ReductionOrder::fixed};
 }
 
 /// What a blocking call comes to.
@@ -106,6 +107,12 @@ FixedKey key_of(const CollectiveCall& call, Phases phases) {
   return key;
 }
 
+/// What nonblocking calls promise, on a communicator of which nothing may be known yet. Local.
+ReductionOrder order_of(MPI_Comm comm) {
+  const Communicator* const known = Communicator::find(comm);
+  return resolve_order(known != nullptr ? known->hints : hints_of(comm));
+}
+
 /// Whether lnw_fixed_dense_counts has a bearing on a call, on a communicator of which nothing may be known yet. Local.
 bool is_promised(MPI_Comm comm, const CollectiveCall& call) {
   if (!may_be_promised(call)) return false;
@@ -179,6 +186,30 @@ int run_cached(Communicator& communicator, const CachedCollective& cached, MPI_C
   return MPI_SUCCESS;
 }
 
+/// Null: lnw_order does not ask for it.
+std::unique_ptr<ExactCall> exact_call(Communicator& communicator, ReductionOrder order, const CollectiveCall& call,
+                                      const Place& place) {
+  if (order != ReductionOrder::exact || !adds_floats(call)) return nullptr;
+  return std::make_unique<ExactCall>(communicator, call, place.rank, place.ranks);
+}
+
+int run_exactly(ExactCall& exact, MPI_Comm comm) {
+  exact.fetch();
+  const int code = run_dense(comm, exact.call());
+  if (code == MPI_SUCCESS) exact.put_back();
+  return code;
+}
+
+/// `make` makes the request of a call. `exact`: see exact_call.
+template <class Make>
+std::unique_ptr<Request> make_exactly(std::unique_ptr<ExactCall> exact, const CollectiveCall& call, Make&& make) {
+  std::unique_ptr<Request> request = make(exact ? exact->call() : call);
+  if (exact)
+    request->decorate(
+        [&](std::unique_ptr<Work> work) { return std::make_unique<ExactWork>(std::move(exact), std::move(work)); });
+  return request;
+}
+
 /// Of a call that more concerns than its plan. `cached`: null if there is none.
 int run_looked_up(const Place& place, const CollectiveCall& call, std::shared_ptr<const CachedCollective> cached) {
   if (place.is_inter) {
@@ -192,6 +223,7 @@ int run_looked_up(const Place& place, const CollectiveCall& call, std::shared_pt
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   if (known->hints.check)
     compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
+  if (const auto exact = exact_call(communicator, known->hints.order, call, place)) return run_exactly(*exact, place.comm);
   if (const FixedOperation* const fixed = find_fixed(communicator, *known, place.comm, call, Phases::one)) {
     fixed->bound->run(buffers_of(call), *fixed->order->comm(), fixed->order->tag());
     return MPI_SUCCESS;
@@ -243,6 +275,8 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   Communicator& communicator = Communicator::of(comm);
   if (communicator.partial) return mpi_reasons(of_some_ranks);
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  if (const auto exact = exact_call(communicator, known->hints.order, call, place))
+    return reasons_of_dense(comm, exact->call());
   if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, *known, call)) return *std::move(reasons);
   const CheckedCollective checked = check(call, place, known.get());
   DenseDecision decision = decide(*known, checked, may_once(checked));
@@ -258,6 +292,11 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
   check_alone(place, call);
+  if (adds_floats(call) && order_of(comm) == ReductionOrder::exact) {
+    auto exact = std::make_unique<ExactCall>(Communicator::of_nonblocking(comm), call, place.rank, place.ranks);
+    exact->fetch();
+    return make_exactly(std::move(exact), call, [&](const CollectiveCall& sums) { return start_dense(comm, sums); });
+  }
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
   const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
   const CheckedCollective checked = check(call, place, known.get());
@@ -294,8 +333,12 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   }
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   return together(*priv, [&] {
-    CollectiveFamily family(communicator, *priv, comm, call, Phases::split, info);
-    return make_request(family, communicator, *priv, info);
+    const ReductionOrder order = resolve_hints(hints_in(info), communicator.hints).order;
+    if (order == ReductionOrder::exact) (void)check(call, place, nullptr);
+    return make_exactly(exact_call(communicator, order, call, place), call, [&](const CollectiveCall& made) {
+      CollectiveFamily family(communicator, *priv, comm, made, Phases::split, info);
+      return make_request(family, communicator, *priv, info);
+    });
   });
 }
 

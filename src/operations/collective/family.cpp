@@ -35,7 +35,7 @@ std::int64_t mean_block_bytes(const CheckedCollective& checked, const PrivateCom
 
 void CollectiveFamily::propose(Proposal& proposal) {
   (void)read_collective(hints_.collective, call_.kind);
-  checked_.emplace(call_, comm_.rank(), comm_.size(), hints_.order == ReductionOrder::canonical);
+  checked_.emplace(call_, comm_.rank(), comm_.size(), hints_.order != ReductionOrder::fixed);
   proposal.flags = {is_on_host(call_)};
 }
 

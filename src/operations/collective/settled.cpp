@@ -54,7 +54,7 @@ class DenseTrial {
         send_(static_cast<std::size_t>(bytes_.send) + 1),
         receive_(static_cast<std::size_t>(bytes_.receive) + 1),
         call_(tuned.key().alike.call(buffers())),
-        checked_(call_, comm.rank(), comm.size(), known_.hints.order == ReductionOrder::canonical) {}
+        checked_(call_, comm.rank(), comm.size(), known_.hints.order != ReductionOrder::fixed) {}
 
   Result use_named(const DenseRule& rule) {
     add(rule);

@@ -152,6 +152,28 @@ AgreedHints agree_on_graph(Communicator& communicator, const PrivateComm& priv, 
   return agreed;
 }
 
+/// Whether ranks whose neighbors are these are one piece of a graph.
+bool are_connected(const std::vector<Bytes>& neighbors) {
+  std::vector<Rank> heads(neighbors.size());
+  std::iota(heads.begin(), heads.end(), 0);
+  const auto head_of = [&](Rank rank) {
+    while (heads[static_cast<std::size_t>(rank)] != rank)
+      rank = heads[static_cast<std::size_t>(rank)] =
+          heads[static_cast<std::size_t>(heads[static_cast<std::size_t>(rank)])];
+    return rank;
+  };
+  std::size_t pieces = neighbors.size();
+  for (std::size_t rank = 0; rank < neighbors.size(); ++rank)
+    for (Reader reader(neighbors[rank]); !reader.done();) {
+      const Rank one = head_of(static_cast<Rank>(rank));
+      const Rank other = head_of(reader.get<int>());
+      if (one == other) continue;
+      heads[static_cast<std::size_t>(std::max(one, other))] = std::min(one, other);
+      --pieces;
+    }
+  return pieces == 1;
+}
+
 /// Whether the ranks of `comm` are one piece of the graph that has their edges. The first one looks at all of them.
 /// Collective.
 bool is_connected(const PrivateComm& comm, const Topology& topology) {
@@ -161,34 +183,10 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   sort_unique(mine);
   Writer writer;
   for (const int rank : mine) writer.put(rank);
-  ControlRounds rounds(comm);
-  if (comm.rank() != 0) {
-    (void)rounds.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
-    return reduce_progressing(std::vector<int>{0}, MPI_INT, MPI_MAX, comm).front() != 0;
-  }
-  std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
-  std::iota(others.begin(), others.end(), 1);
-  std::vector<Bytes> neighbors = rounds.exchange({}, others, PrivateComm::gather_tag);
-  neighbors.insert(neighbors.begin(), writer.take());
-  const std::size_t ranks = neighbors.size();
-  std::vector<Rank> heads(ranks);
-  std::iota(heads.begin(), heads.end(), 0);
-  const auto head_of = [&](Rank rank) {
-    while (heads[static_cast<std::size_t>(rank)] != rank)
-      rank = heads[static_cast<std::size_t>(rank)] =
-          heads[static_cast<std::size_t>(heads[static_cast<std::size_t>(rank)])];
-    return rank;
-  };
-  std::size_t pieces = ranks;
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    for (Reader reader(neighbors[rank]); !reader.done();) {
-      const Rank one = head_of(static_cast<Rank>(rank));
-      const Rank other = head_of(reader.get<int>());
-      if (one == other) continue;
-      heads[static_cast<std::size_t>(std::max(one, other))] = std::min(one, other);
-      --pieces;
-    }
-  return reduce_progressing(std::vector<int>{pieces == 1 ? 1 : 0}, MPI_INT, MPI_MAX, comm).front() != 0;
+  const Bytes answer = ControlRounds(comm).ask_first_rank(writer.take(), [](const std::vector<Bytes>& neighbors) {
+    return are_connected(neighbors) ? Bytes(1) : Bytes();
+  });
+  return !answer.empty();
 }
 
 /// MPI libraries compare sizes only between ranks that communicate: what has nothing to do with each other may differ

@@ -1,8 +1,6 @@
 #include "operations/plans/proof.hpp"
 
 #include <cstddef>
-#include <cstring>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,16 +14,6 @@
 namespace laneway {
 
 namespace {
-
-Bytes bytes_of(const std::string& text) {
-  Bytes bytes(text.size());
-  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
-
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// Edges of no bytes may be known to one side only.
 void put_edges(Writer& writer, const std::vector<Edge>& edges) {
@@ -108,28 +96,16 @@ void prove_on_first_rank(const PrivateComm& comm, const Plan& plan, std::string_
   Writer writer;
   writer.put(bytes_of(to_json(plan)));
   put(writer);
-  ControlRounds rounds(comm);
-  std::string fault;
-  if (comm.rank() == 0) {
-    std::vector<Rank> others(static_cast<std::size_t>(comm.size()) - 1);
-    std::iota(others.begin(), others.end(), Rank{1});
-    std::vector<Bytes> control_messages = rounds.exchange({}, others, PrivateComm::gather_tag);
-    control_messages.insert(control_messages.begin(), writer.take());
-    std::vector<Reader> readers(control_messages.begin(), control_messages.end());
+  const auto verdict = [&](const std::vector<Bytes>& all) {
+    std::vector<Reader> readers(all.begin(), all.end());
     std::vector<Plan> plans;
     for (Reader& reader : readers) plans.push_back(plan_from_json(text_of(reader.get_bytes())));
     const Report report = prove(plans, readers);
-    if (report.ok)
-      say_proven(also, what, plans);
-    else
-      fault = report.problems.front();
-    std::vector<ControlMessage> verdicts;
-    for (Rank rank : others) verdicts.push_back({rank, bytes_of(fault)});
-    (void)rounds.exchange(std::move(verdicts), {}, PrivateComm::share_tag);
-  } else {
-    (void)rounds.exchange({{0, writer.take()}}, {}, PrivateComm::gather_tag);
-    fault = text_of(rounds.exchange({}, {0}, PrivateComm::share_tag).front());
-  }
+    if (!report.ok) return bytes_of(report.problems.front());
+    say_proven(also, what, plans);
+    return Bytes();
+  };
+  const std::string fault = text_of(ControlRounds(comm).ask_first_rank(writer.take(), verdict));
   if (fault.empty()) return;
   comm.all_throw();
   throw Error(ErrorKind::internal,

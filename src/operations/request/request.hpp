@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "communicator/error_handler.hpp"
 #include "communicator/private_comm.hpp"
@@ -75,6 +76,13 @@ class Request {
   }
   void set_buffers(Buffers buffers) { reasons_.progress_by = run_->set_buffers(buffers); }
   /// @}
+
+  /// Puts what `around` makes of its work in place of it. Before the program has the request.
+  template <class Around>
+  void decorate(Around&& around) {
+    work_ = around(std::move(work_));
+    run_ = work_.get();
+  }
 
   /// Whoever has it in a queue.
   [[nodiscard]] Work& work() const { return *work_; }
