@@ -42,7 +42,7 @@ enum class Tuning : std::uint8_t {
 
 /// In which order operations that reduce combine.
 enum class ReductionOrder : std::uint8_t {
-  fixed,     ///< the plan says: the same in every run
+  fixed,      ///< the plan says: the same in every run
   canonical,  ///< by rank, whatever the strategy and the placement
   exact       ///< as canonical; sums of floating-point numbers in any order, with the bits of one that rounds once
 };
@@ -228,7 +228,8 @@ inline constexpr HintRow hint_rows[] = {
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then relays take every "
      "contribution along by itself; `exact`: as `canonical`, but collectives that add `float`, `double` or complex "
-     "numbers of them add in bins (docs/concepts/reductions.md), whose results depend on the numbers alone. `reducew`, blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
+     "numbers of them have results that depend on the numbers alone ([how](../concepts/reductions.md)). `reducew`, "
+     "blocking and nonblocking ones without `lnw_fixed_counts`, and operators "
      "that do not commute, are canonical anyway"},
     {"lnw_collective", "LANEWAY_COLLECTIVE", "auto",
      hint::text<&Hints::collective>("`auto`, `mpi`, a rule of [collectives](../use/collectives.md), or one for each "

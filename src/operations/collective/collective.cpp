@@ -107,10 +107,12 @@ FixedKey key_of(const CollectiveCall& call, Phases phases) {
   return key;
 }
 
-/// What nonblocking calls promise, on a communicator of which nothing may be known yet. Local.
-ReductionOrder order_of(MPI_Comm comm) {
-  const Communicator* const known = Communicator::find(comm);
-  return resolve_order(known != nullptr ? known->hints : hints_of(comm));
+/// Whether lnw_order=exact has a bearing on a nonblocking call. `known`: null if nothing is known yet. Local.
+bool is_exact(MPI_Comm comm, const DenseKnowledge* known, const CollectiveCall& call) {
+  if (known != nullptr) return known->hints.order == ReductionOrder::exact && adds_floats(call);
+  if (!adds_floats(call)) return false;
+  const Communicator* const communicator = Communicator::find(comm);
+  return resolve_order(communicator != nullptr ? communicator->hints : hints_of(comm)) == ReductionOrder::exact;
 }
 
 /// Whether lnw_fixed_dense_counts has a bearing on a call, on a communicator of which nothing may be known yet. Local.
@@ -292,13 +294,13 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
   check_alone(place, call);
-  if (adds_floats(call) && order_of(comm) == ReductionOrder::exact) {
+  const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
+  if (is_exact(comm, known.get(), call)) {
     auto exact = std::make_unique<ExactCall>(Communicator::of_nonblocking(comm), call, place.rank, place.ranks);
     exact->fetch();
     return make_exactly(std::move(exact), call, [&](const CollectiveCall& sums) { return start_dense(comm, sums); });
   }
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
-  const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
   const CheckedCollective checked = check(call, place, known.get());
   if (!known) return start_mpi(place, call, mpi_reasons("which ranks share a node is learnt in a call that blocks"));
   DenseDecision decision = decide(*known, checked, {.phases = Phases::split, .ask_others = false});
