@@ -63,8 +63,7 @@ std::vector<Operation> operations() {
   return {
       {.name = "allreduce",
        .run = [](auto s, auto r, int n, auto t, auto c) { return LNW_Allreduce(s, r, n, t, MPI_SUM, c); },
-       .start = [](auto s, auto r, int n, auto t, auto c,
-                   auto q) { return LNW_Iallreduce(s, r, n, t, MPI_SUM, c, q); },
+       .start = [](auto s, auto r, int n, auto t, auto c, auto q) { return LNW_Iallreduce(s, r, n, t, MPI_SUM, c, q); },
        .make = [](auto s, auto r, int n, auto t, auto c,
                   auto q) { return LNW_Allreduce_init(s, r, n, t, MPI_SUM, c, MPI_INFO_NULL, q); }},
       {.name = "reduce",
@@ -223,7 +222,8 @@ TEST_F(DenseExactTest, TheHintOfARequest) {
 TEST_F(DenseExactTest, PlacementCannotBeSeen) {
   const Setting order("LANEWAY_ORDER", "exact");
   std::vector<double> mine(50);
-  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = std::pow(-1.5, static_cast<double>((i * 7 + 13U * static_cast<unsigned>(rank())) % 90));
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    mine[i] = std::pow(-1.5, static_cast<double>((i * 7 + 13U * static_cast<unsigned>(rank())) % 90));
   std::vector<double> first;
   for (const std::string& described : {std::string("node:* rank:1"), std::string("node:* rank:2"), uneven_machine()})
     for (const int key : {rank(), -rank(), (rank() * 7) % size()}) {

@@ -39,7 +39,8 @@ BinnedSum sum_in_parts(std::vector<double> numbers, std::mt19937& random) {
 }
 
 double random_number(std::mt19937& random, int exponents) {
-  const double fraction = std::ldexp(static_cast<double>(random()), -32) + std::ldexp(static_cast<double>(random()), -64);
+  const double fraction =
+      std::ldexp(static_cast<double>(random()), -32) + std::ldexp(static_cast<double>(random()), -64);
   const int exponent = static_cast<int>(random() % static_cast<unsigned>(2 * exponents + 1)) - exponents;
   return std::ldexp(random() % 2 == 0 ? fraction : -fraction, exponent);
 }
@@ -47,8 +48,16 @@ double random_number(std::mt19937& random, int exponents) {
 TEST(BinnedSum, OneNumberIsItself) {
   std::mt19937 random(1);
   using Limits = std::numeric_limits<double>;
-  std::vector<double> numbers{0.0,           -0.0,          1.0,           -1.0,          Limits::max(), -Limits::max(),
-                              Limits::min(), Limits::denorm_min(), -Limits::denorm_min(), Limits::infinity(),
+  std::vector<double> numbers{0.0,
+                              -0.0,
+                              1.0,
+                              -1.0,
+                              Limits::max(),
+                              -Limits::max(),
+                              Limits::min(),
+                              Limits::denorm_min(),
+                              -Limits::denorm_min(),
+                              Limits::infinity(),
                               -Limits::infinity()};
   for (int n = 0; n < 10000; ++n) numbers.push_back(random_number(random, 1000));
   for (int exponent = -1074; exponent < 1024; ++exponent) numbers.push_back(std::ldexp(1.0, exponent));

@@ -85,8 +85,8 @@ double BinnedSum::rounded(int digits, int lowest) const {
   const auto [high, middle, low] = std::array{Wide(sums[0]), Wide(sums[1]), Wide(sums[2])};
   // Of a number too long, what is below the last bit that could matter becomes one bit.
   const bool is_long = bits_of(high) > 47;
-  const Wide all = is_long ? ((high << width | middle) << 1) | (low != 0 ? 1 : 0)
-                           : (high << 2 * width) | (middle << width) | low;
+  const Wide all =
+      is_long ? ((high << width | middle) << 1) | (low != 0 ? 1 : 0) : (high << 2 * width) | (middle << width) | low;
   if (all == 0) return (special_ & (any_number | positive_zero)) == any_number ? -0.0 : 0.0;
   const int unit = lowest_bit + (top_ - (is_long ? 1 : 2)) * width - (is_long ? 1 : 0);
   const int drop = std::max({bits_of(all) - digits, lowest - unit, 0});

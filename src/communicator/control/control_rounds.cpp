@@ -1,9 +1,9 @@
 #include "communicator/control/control_rounds.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <climits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 

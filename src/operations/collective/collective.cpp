@@ -225,7 +225,8 @@ int run_looked_up(const Place& place, const CollectiveCall& call, std::shared_pt
   const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
   if (known->hints.check)
     compare_collective(*communicator.private_comm(), call, check_collective(call, place.rank, place.ranks));
-  if (const auto exact = exact_call(communicator, known->hints.order, call, place)) return run_exactly(*exact, place.comm);
+  if (const auto exact = exact_call(communicator, known->hints.order, call, place))
+    return run_exactly(*exact, place.comm);
   if (const FixedOperation* const fixed = find_fixed(communicator, *known, place.comm, call, Phases::one)) {
     fixed->bound->run(buffers_of(call), *fixed->order->comm(), fixed->order->tag());
     return MPI_SUCCESS;

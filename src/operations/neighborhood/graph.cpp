@@ -183,9 +183,8 @@ bool is_connected(const PrivateComm& comm, const Topology& topology) {
   sort_unique(mine);
   Writer writer;
   for (const int rank : mine) writer.put(rank);
-  const Bytes answer = ControlRounds(comm).ask_first_rank(writer.take(), [](const std::vector<Bytes>& neighbors) {
-    return are_connected(neighbors) ? Bytes(1) : Bytes();
-  });
+  const Bytes answer = ControlRounds(comm).ask_first_rank(
+      writer.take(), [](const std::vector<Bytes>& neighbors) { return are_connected(neighbors) ? Bytes(1) : Bytes(); });
   return !answer.empty();
 }
 
