@@ -1,5 +1,6 @@
 #include <laneway/laneway.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -12,12 +13,19 @@ namespace laneway::bench {
 
 namespace {
 
+/// Orders of combining, in place of a rule.
+constexpr std::array<std::string_view, 2> orders = {"canonical", "exact"};
+
+bool is_order(std::string_view rule) {
+  return std::ranges::find(orders, rule) != orders.end();
+}
+
 /// Hints: which rule, and the nodes to assume.
 class DenseHints {
  public:
   DenseHints(const std::string& rule, const DenseTask& task) {
     MPI_Info_create(&info_);
-    MPI_Info_set(info_, "lnw_collective", rule.c_str());
+    MPI_Info_set(info_, is_order(rule) ? "lnw_order" : "lnw_collective", rule.c_str());
     if (!task.run.machine.empty()) MPI_Info_set(info_, "lnw_machine", task.run.machine.c_str());
     // Nothing else can pass anything on where ranks are simulated, and in windows all ranks wait for each other.
     if (simulated || rule.starts_with("rma_")) MPI_Info_set(info_, "lnw_progress", "wait");
@@ -56,7 +64,7 @@ class EnvironmentVariable {
 /// A communicator on which blocking calls go by a rule. They take no hints: these are read from the environment in the
 /// first one.
 MPI_Comm with_rule(const std::string& rule, const DenseTask& task) {
-  const EnvironmentVariable collective("LANEWAY_COLLECTIVE", rule);
+  const EnvironmentVariable collective(is_order(rule) ? "LANEWAY_ORDER" : "LANEWAY_COLLECTIVE", rule);
   const EnvironmentVariable machine("LANEWAY_MACHINE", task.run.machine);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(task.run.comm, &comm);
@@ -235,6 +243,7 @@ std::vector<std::string> rules_of(DenseKind kind) {
     const bool fits = kind != DenseKind::alltoallv || !rule.traits.equal_only;
     if (rule.kind == family(kind) && fits) names.emplace_back(rule.name);
   }
+  if (reduces(family(kind))) names.insert(names.end(), orders.begin(), orders.end());
   return names;
 }
 
