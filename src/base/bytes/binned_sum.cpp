@@ -15,6 +15,9 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr int width = 40;             // of a bin, in bits
 constexpr int lowest_bit = -27 * 40;  // the exponent of bin 0's lowest bit, below that of the least double, 2^-1074
+constexpr int digits = std::numeric_limits<double>::digits;
+constexpr int least = std::numeric_limits<double>::min_exponent - digits;  // the exponent of the least double
+constexpr int most_exponent = 2047;                                        // as doubles have it: infinity, or NaN
 constexpr std::int64_t bin_mask = (std::int64_t{1} << width) - 1;
 
 int bits_of(Wide number) {
@@ -40,25 +43,39 @@ std::uint64_t round_off(Wide number, int drop) {
   return kept + (rest > half || (rest == half && kept % 2 == 1) ? 1 : 0);
 }
 
+/// As std::ldexp, which takes longer. `number`: an integer of at most 2^53.
+double scaled(double number, int exponent) {
+  if (exponent < std::numeric_limits<double>::min_exponent || exponent > 900) return std::ldexp(number, exponent);
+  constexpr int bias = most_exponent / 2;
+  return number * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + bias) << (digits - 1));
+}
+
 }  // namespace
 
 BinnedSum::BinnedSum(double number) : special_(any_number) {
-  if (std::isnan(number)) special_ |= nan;
-  if (std::isinf(number)) special_ |= number > 0 ? infinity : negative_infinity;
-  if (number != 0 || !std::signbit(number)) special_ |= positive_zero;
-  if (number == 0 || !std::isfinite(number)) return;
-  constexpr int digits = std::numeric_limits<double>::digits;
-  constexpr int least = std::numeric_limits<double>::min_exponent - digits;
-  int exponent = 0;
-  const double fraction = std::frexp(std::abs(number), &exponent);
-  const int unit = std::max(exponent - digits, least);
-  const auto units = static_cast<std::uint64_t>(std::ldexp(fraction, exponent - unit));
-  const int bin = (unit - lowest_bit) / width;
-  Wide shifted = Wide{units} << ((unit - lowest_bit) % width);
-  top_ = bin + (bits_of(shifted) - 1) / width;
-  for (int of = bin; of <= top_; ++of, shifted >>= width) {
-    const auto part = static_cast<std::int64_t>(static_cast<std::uint64_t>(shifted) & bin_mask);
-    sums_[static_cast<std::size_t>(top_ - of)] = number < 0 ? -part : part;
+  const auto bits = std::bit_cast<std::uint64_t>(number);
+  const bool is_negative = bits >> 63 != 0;
+  const auto exponent = static_cast<int>(bits >> (digits - 1)) & most_exponent;
+  std::uint64_t units = bits & ((std::uint64_t{1} << (digits - 1)) - 1);
+  if (exponent == most_exponent) {
+    special_ |= positive_zero | (units != 0 ? nan : is_negative ? negative_infinity : infinity);
+    return;
+  }
+  if (bits << 1 == 0) {
+    if (!is_negative) special_ |= positive_zero;
+    return;
+  }
+  special_ |= positive_zero;
+  if (exponent != 0) units |= std::uint64_t{1} << (digits - 1);
+  const int place = std::max(exponent, 1) - 1 + least - lowest_bit;  // of the lowest unit, in bits
+  const int shift = place % width;
+  std::array<std::uint64_t, bins> parts = {shift > 2 * width - digits ? units >> (2 * width - shift) : 0,
+                                           (units >> (width - shift)) & bin_mask, (units << shift) & bin_mask};
+  top_ = place / width + 2;
+  for (; parts[0] == 0; --top_) parts = {parts[1], parts[2], 0};
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    const auto part = static_cast<std::int64_t>(parts[bin]);
+    sums_[bin] = is_negative ? -part : part;
   }
 }
 
@@ -70,7 +87,7 @@ void BinnedSum::add(const BinnedSum& other) {
   special_ |= lower.special_;
 }
 
-double BinnedSum::rounded(int digits, int lowest) const {
+double BinnedSum::rounded(int kept, int lowest) const {
   if ((special_ & nan) != 0 || (special_ & (infinity | negative_infinity)) == (infinity | negative_infinity))
     return std::numeric_limits<double>::quiet_NaN();
   if ((special_ & infinity) != 0) return std::numeric_limits<double>::infinity();
@@ -89,14 +106,13 @@ double BinnedSum::rounded(int digits, int lowest) const {
       is_long ? ((high << width | middle) << 1) | (low != 0 ? 1 : 0) : (high << 2 * width) | (middle << width) | low;
   if (all == 0) return (special_ & (any_number | positive_zero)) == any_number ? -0.0 : 0.0;
   const int unit = lowest_bit + (top_ - (is_long ? 1 : 2)) * width - (is_long ? 1 : 0);
-  const int drop = std::max({bits_of(all) - digits, lowest - unit, 0});
-  const double magnitude = std::ldexp(static_cast<double>(round_off(all, drop)), unit + drop);
+  const int drop = std::max({bits_of(all) - kept, lowest - unit, 0});
+  const double magnitude = scaled(static_cast<double>(round_off(all, drop)), unit + drop);
   return is_negative ? -magnitude : magnitude;
 }
 
 double BinnedSum::to_double() const {
-  using Limits = std::numeric_limits<double>;
-  return rounded(Limits::digits, Limits::min_exponent - Limits::digits);
+  return rounded(digits, least);
 }
 
 float BinnedSum::to_float() const {

@@ -28,8 +28,8 @@ class BinnedSum {
   static constexpr int bins = 3;
   enum Special : std::uint32_t { nan = 1, infinity = 2, negative_infinity = 4, positive_zero = 8, any_number = 16 };
 
-  /// With `digits` bits, of which the lowest has at least the exponent `lowest`.
-  [[nodiscard]] double rounded(int digits, int lowest) const;
+  /// With `kept` bits, of which the lowest has at least the exponent `lowest`.
+  [[nodiscard]] double rounded(int kept, int lowest) const;
 
   std::array<std::int64_t, bins> sums_{};  // the highest bin first
   std::int32_t top_ = 0;                   // the number of that bin
