@@ -60,6 +60,9 @@ struct Shift {
 /// What goes through the memory of a node, and copies. Collective.
 [[nodiscard]] std::vector<Measurement> measure_memory(const Run& run, bool quick);
 
+/// The MPI library's own collective operations, by all ranks. Collective.
+[[nodiscard]] std::vector<Measurement> measure_collectives(const Run& run, bool quick);
+
 /// 1, 2, 4, … below `last`, and `last`; none for 0.
 [[nodiscard]] std::vector<int> doubling(int last);
 [[nodiscard]] std::vector<Rank> all_ranks(const Run& run);

@@ -116,6 +116,27 @@ void read_overheads(TomlTable& table, Parameters& parameters) {
   table.finish();
 }
 
+OwnCollectives read_own_collectives(TomlTable& table) {
+  OwnCollectives own{.library = table.text("library"),
+                     .ranks = table.integer("ranks", 1),
+                     .nodes = table.integer("nodes", 1),
+                     .operations = {}};
+  for (TomlTable& operation : table.tables("operations")) {
+    OwnCollectives::Operation& added = own.operations.emplace_back();
+    added.name = operation.text("name");
+    for (TomlTable& time : operation.tables("times")) {
+      const std::int64_t bytes = time.integer("bytes", 0);
+      if (!added.times.empty() && bytes <= added.times.back().bytes)
+        time.fail("bytes", "must be larger than the one before");
+      added.times.push_back({bytes, time.number("seconds")});
+      time.finish();
+    }
+    operation.finish();
+  }
+  table.finish();
+  return own;
+}
+
 void read_host(TomlTable& table, Parameters& parameters) {
   parameters.cores = table.integer("cores", 0);
   parameters.host_nodes = table.integer("nodes", 0);
@@ -157,6 +178,20 @@ const LinkCost* known_link(const std::array<LinkCost, link_classes>& links, Link
   for (std::size_t i = wanted; i-- > 0;)
     if (!links[i].protocols.empty()) return &links[i];
   return nullptr;
+}
+
+std::optional<double> OwnCollectives::seconds(std::string_view operation, std::int64_t bytes) const {
+  const auto found = std::ranges::find(operations, operation, &Operation::name);
+  if (found == operations.end()) return std::nullopt;
+  const auto above = std::ranges::find_if(found->times, [&](const Time& time) { return time.bytes >= bytes; });
+  if (above == found->times.end()) return std::nullopt;
+  if (above == found->times.begin() || above->bytes == bytes) return above->seconds;
+  const Time& below = *std::prev(above);
+  const auto logarithm = [](double value) { return std::log(std::max(value, 1e-12)); };
+  const double first = logarithm(static_cast<double>(below.bytes));
+  const double share =
+      (logarithm(static_cast<double>(bytes)) - first) / (logarithm(static_cast<double>(above->bytes)) - first);
+  return std::exp(std::lerp(logarithm(below.seconds), logarithm(above->seconds), share));
 }
 
 DeviceCopy Parameters::device_copy(int processes) const {
@@ -224,6 +259,8 @@ Parameters Parameters::parse(std::string_view text, const std::string& where) {
   parameters.copies = read_ascending<CopyRate>(file, "copies", "active", [](TomlTable& table, int active) {
     return CopyRate{active, table.number("beta")};
   });
+  if (std::optional<TomlTable> own = file.table("own_collectives"))
+    parameters.own_collectives = read_own_collectives(*own);
   for (const char* key : {"fit", "network"}) file.skip(key);
   file.finish();
   return parameters;

@@ -66,6 +66,27 @@ struct DeviceCopy {
   std::optional<double> gap;  ///< seconds that each further copy takes in a stream, besides those for its bytes
 };
 
+/// The MPI library's own collective operations, as measured: what a blocking call takes.
+struct OwnCollectives {
+  struct Time {
+    std::int64_t bytes = 0;  ///< of a block, or of a vector that is combined
+    double seconds = 0;
+  };
+  struct Operation {
+    std::string name;         ///< allreduce
+    std::vector<Time> times;  ///< ascending sizes
+  };
+
+  std::string library;  ///< what MPI_Get_library_version begins with; empty: nothing was measured
+  int ranks = 0;
+  int nodes = 0;
+  std::vector<Operation> operations;
+
+  /// Between two sizes that were measured: on the line between them in logarithms. None where nothing was measured, as
+  /// above the largest size.
+  [[nodiscard]] std::optional<double> seconds(std::string_view operation, std::int64_t bytes) const;
+};
+
 /// What is known of the link, or of the next one outside or inside; null if nothing is.
 [[nodiscard]] const LinkCost* known_link(const std::array<LinkCost, link_classes>& links, LinkClass link);
 
@@ -94,6 +115,7 @@ struct Parameters {
   double match = 0;           ///< seconds for each posted receive that is compared with an arriving message
   double pack = 0;            ///< seconds per byte of gathering or scattering small pieces
   std::vector<CopyRate> copies;  ///< ascending number of active ranks
+  OwnCollectives own_collectives;
 
   [[nodiscard]] const LinkCost& link(LinkClass link) const { return links[static_cast<std::size_t>(link)]; }
   /// With `processes` copying at a time: the row of the largest number that is not more, or the first; zeros if nothing

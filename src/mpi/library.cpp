@@ -16,12 +16,19 @@ namespace laneway {
 
 namespace {
 
-bool check() {
-  if constexpr (simulated) return true;
+std::string ask_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> version{};
   int length = 0;
-  if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return true;
-  const std::string complaint = complaint_about_library(version.data(), "liblaneway.so");
+  if (MPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return {};
+  std::string line = std::string(version.data());
+  line = line.substr(0, line.find('\n'));
+  std::ranges::replace(line, '\t', ' ');
+  return line;
+}
+
+bool check() {
+  if constexpr (simulated) return true;
+  const std::string complaint = complaint_about_library(library_version(), "liblaneway.so");
   if (complaint.empty()) return true;
   log_line(complaint);
   // A launcher takes the other ranks down when the first has gone: each says it.
@@ -40,6 +47,11 @@ std::string complaint_about_library(std::string_view version, const std::string&
   if (!is_other) return {};
   return "this " + file + " was built for " + std::string(quirks.name) +
          ", but the program uses another MPI library: " + std::string(line);
+}
+
+const std::string& library_version() {
+  static const std::string version = ask_library();
+  return version;
 }
 
 void require_own_library() {

@@ -10,6 +10,9 @@ namespace laneway {
 /// empty if nothing is.
 [[nodiscard]] std::string complaint_about_library(std::string_view version, const std::string& file);
 
+/// What the MPI library says of itself, in one line. Asks it on the first call only.
+[[nodiscard]] const std::string& library_version();
+
 /// Ends the process with a sentence where the program uses the other family; asks on the first call only. MPI need not
 /// be initialised.
 void require_own_library();

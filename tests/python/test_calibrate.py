@@ -172,6 +172,24 @@ def test_parameters_are_found(tmp_path: Path) -> None:
     assert picture.stat().st_size > 1000
 
 
+def test_a_rooted_collective_is_what_it_takes_before_its_barrier() -> None:
+    def sample(operation: str, size: int, seconds: float, *, rooted: bool = False) -> dict[str, object]:
+        what = {"measure": "collective", "operation": operation, "bytes": size, "rooted": rooted}
+        return {**what, "seconds": [seconds, seconds * 1.1, seconds * 0.9]}
+
+    records = [*_records(), sample("barrier", 0, 2e-6), sample("allreduce", 8, 5e-6)]
+    records += [sample("bcast", 1024, 9e-6, rooted=True), sample("bcast", 8, 3e-6, rooted=True)]
+    next(record for record in records if record["measure"] == "run")["mpi"] = "Some MPI v1"
+    own = tomllib.loads(calibrate.to_toml(calibrate.fit_all(records), "x", "y"))["own_collectives"]
+    assert own["library"] == "Some MPI v1" and own["ranks"] > 0 and own["nodes"] > 0
+    times = {entry["name"]: entry["times"] for entry in own["operations"]}
+    assert times["allreduce"] == [{"bytes": 8, "seconds": pytest.approx(5e-6)}]
+    assert times["bcast"] == [
+        {"bytes": 8, "seconds": pytest.approx(1e-6)},
+        {"bytes": 1024, "seconds": pytest.approx(7e-6)},
+    ]
+
+
 def test_samples_from_elsewhere_are_fitted(tmp_path: Path, command: Command) -> None:
     records = _records()
     run = next(record for record in records if record["measure"] == "run")
@@ -271,3 +289,42 @@ def test_a_failing_run_says_why(command: Command, tmp_path: Path) -> None:
     output = tmp_path / "machine.toml"
     code, printed = command.run("calibrate", "-n", "2", "-x", "LANEWAY_MACHINE=node:3", "-o", str(output))
     assert code != 0 and "node:3" in printed and not output.exists()
+
+
+_MACHINE_WITH_OWN = """
+name = "made up"
+provenance = "a test"
+links.node.protocols = [{{ name = "eager", alpha = 1e-6, beta = 1e-9 }}]
+links.network.protocols = [{{ name = "eager", alpha = 1e-5, beta = 1e-8 }}]
+[own_collectives]
+library = "{library}"
+ranks = {ranks}
+nodes = 2
+[[own_collectives.operations]]
+name = "allreduce"
+times = [{{ bytes = 64, seconds = {seconds} }}]
+"""
+
+
+@needs_bench
+@pytest.mark.parametrize(
+    ("changes", "is_own"),
+    [
+        ({}, True),
+        ({"seconds": 1.0}, False),
+        ({"library": "No such library"}, False),
+        ({"ranks": 5}, False),
+    ],
+)
+def test_mpis_own_is_chosen_where_it_was_measured_to_be_faster(
+    command: Command, tmp_path: Path, changes: dict[str, object], is_own: bool
+) -> None:
+    machine = tmp_path / "machine.toml"
+    texts = {"library": "Open MPI", "ranks": 4, "seconds": 1e-9, **changes}
+    machine.write_text(_MACHINE_WITH_OWN.format(**texts), encoding="utf-8")
+    variables = [f"LANEWAY_PARAMETERS={machine}", "LANEWAY_MACHINE=node:2 rank:2", "LANEWAY_VERBOSE=choose"]
+    options = [option for variable in variables for option in ("-x", variable)]
+    what = ("dense", "--op", "allreduce", "--bytes", "8", "--candidate", "auto", "--check")
+    code, printed = command.run("bench", "-n", "4", *options, *what)
+    assert code == 0, printed
+    assert ("MPI's own was measured here to take 0.001 us" in printed) == is_own, printed

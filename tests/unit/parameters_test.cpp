@@ -135,6 +135,33 @@ TEST(Parameters, CopiesAreInterpolated) {
   EXPECT_EQ(machine.copy_beta(400), 3);
 }
 
+TEST(Parameters, WhatTheMpiLibrarysOwnCollectivesTake) {
+  const Parameters machine = parse(R"(
+[own_collectives]
+library = "Some MPI v1"
+ranks = 6
+nodes = 2
+[[own_collectives.operations]]
+name = "bcast"
+times = [{ bytes = 10, seconds = 1e-6 }, { bytes = 1000, seconds = 1e-4 }]
+[[own_collectives.operations]]
+name = "barrier"
+times = [{ bytes = 0, seconds = 2e-6 }]
+)");
+  const OwnCollectives& own = machine.own_collectives;
+  EXPECT_EQ(own.library, "Some MPI v1");
+  EXPECT_EQ(own.ranks, 6);
+  EXPECT_EQ(own.nodes, 2);
+  EXPECT_DOUBLE_EQ(own.seconds("bcast", 1).value(), 1e-6);
+  EXPECT_DOUBLE_EQ(own.seconds("bcast", 10).value(), 1e-6);
+  EXPECT_NEAR(own.seconds("bcast", 100).value(), 1e-5, 1e-12);
+  EXPECT_DOUBLE_EQ(own.seconds("bcast", 1000).value(), 1e-4);
+  EXPECT_FALSE(own.seconds("bcast", 1001));
+  EXPECT_DOUBLE_EQ(own.seconds("barrier", 0).value(), 2e-6);
+  EXPECT_FALSE(own.seconds("gather", 10));
+  EXPECT_FALSE(parse("").own_collectives.seconds("bcast", 10));
+}
+
 TEST(Parameters, ErrorsNameFileLineAndKey) {
   // The first two lines are those of `head`.
   const std::pair<const char*, const char*> cases[] = {

@@ -138,12 +138,12 @@ Tally run_plain(const World& world, std::int64_t messages, int bytes) {
   return tally;
 }
 
-using Way = Tally (*)(const World&, std::int64_t, int);
+using Messenger = Tally (*)(const World&, std::int64_t, int);
 
 /// Messages a second of all ranks together, in each iteration.
 struct Rates {
   std::string name;
-  Way way;
+  Messenger way;
   std::int64_t messages;  ///< of a rank
   std::vector<double> rates = {};
 };

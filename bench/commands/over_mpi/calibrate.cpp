@@ -123,6 +123,7 @@ int calibrate(const Run& run, const Options& options) {
   const Record run_record = describe_run(run);
   std::vector<Measurement> measurements = measure_messages(run, options.quick);
   std::ranges::move(measure_memory(run, options.quick), std::back_inserter(measurements));
+  std::ranges::move(measure_collectives(run, options.quick), std::back_inserter(measurements));
   const std::vector<std::vector<double>> samples =
       carry_out(run, measurements, options.quick ? quick_effort : Effort{});
   if (!run.is_root()) return EXIT_SUCCESS;

@@ -1,6 +1,9 @@
 #include "operations/collective/plans.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "algorithms/collective/choice.hpp"
@@ -8,6 +11,7 @@
 #include "base/bytes/wire.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/control_rounds.hpp"
+#include "mpi/library.hpp"
 #include "operations/request/nonblocking.hpp"
 
 namespace laneway {
@@ -75,6 +79,26 @@ bool waits_for_all(const DenseRule& rule, const Hints& hints, Phases phases) {
   return rule.traits.windows != Windows::none && phases == Phases::split && hints.progress != ProgressHint::wait;
 }
 
+/// What a blocking call by a plan takes besides what the model knows: some 600 instructions that look it up, and start
+/// and end its steps. MPI's own times have those of MPI's calls in them.
+constexpr double seconds_of_call = 2e-7;
+
+/// What MPI's own blocking operation was measured to take on this machine; none: it was not.
+std::optional<double> own_seconds(const DenseKnowledge& known, const DenseFacts& facts, const DenseMay& may) {
+  const OwnCollectives& own = known.parameters->own_collectives;
+  if (own.library.empty() || may.phases == Phases::split || own.ranks != known.layout.ranks() ||
+      own.nodes != known.layout.regions() || !library_version().starts_with(own.library))
+    return std::nullopt;
+  return own.seconds(name(facts.kind), facts.bytes);
+}
+
+std::string compared(double own, const DenseChoice& choice) {
+  char text[200];
+  std::snprintf(text, sizeof text, "MPI's own was measured here to take %.3g us, and %s is expected to take %.3g us",
+                own * 1e6, std::string(choice.rule->name).c_str(), (choice.seconds + seconds_of_call) * 1e6);
+  return text;
+}
+
 }  // namespace
 
 DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
@@ -107,11 +131,14 @@ DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& check
   const DenseChoice choice = choose_dense_rule(facts, known.layout, *known.parameters, settings_of(hints),
                                                is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);
   if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
-  DenseDecision decision = by(*choice.rule, choice.reason);
+  const std::optional<double> own = own_seconds(known, facts, may);
+  const bool is_own = own && *own <= choice.seconds + seconds_of_call;
+  DenseDecision decision = is_own ? mpi(compared(*own, choice)) : by(*choice.rule, choice.reason);
   decision.may_be_tried = true;
   decision.reasons.parameters = known.parameters->name;
   for (const DenseCandidate& candidate : choice.candidates)
     decision.reasons.rule_seconds.emplace_back(candidate.rule->name, candidate.seconds);
+  if (own) decision.reasons.rule_seconds.emplace_back("mpi", *own);
   return decision;
 }
 

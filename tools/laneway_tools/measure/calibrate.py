@@ -114,6 +114,7 @@ class _Fitter:
         self._pack()
         self._copies()
         self._device_copies()
+        self._own_collectives()
         return self._made
 
     def _links(self, parameter: str, measure: str) -> None:
@@ -252,6 +253,34 @@ class _Fitter:
         if copies:
             self._made.parameters["device_copies"] = copies
 
+    def _own_collectives(self) -> None:
+        """What was measured, for no law is known of what an MPI library chooses. A rooted operation is followed by a
+        barrier, which does not count."""
+        times: dict[str, dict[int, float]] = {}
+        for record in self._series("collective", _busy).records:
+            times.setdefault(str(record["operation"]), {})[int(record["bytes"])] = _busy(record)
+        if not times:
+            return
+        rooted = {record["operation"] for record in self._series("collective", rooted=True).records}
+        (barrier,) = times["barrier"].values()
+        operations = [
+            {
+                "name": name,
+                "times": [
+                    {"bytes": size, "seconds": max(seconds - barrier, 0.05 * seconds) if name in rooted else seconds}
+                    for size, seconds in sorted(by_size.items())
+                ],
+            }
+            for name, by_size in times.items()
+        ]
+        run = self._made.run
+        self._made.parameters["own_collectives"] = {
+            "library": run.get("mpi", ""),
+            "ranks": run["ranks"],
+            "nodes": run["nodes"],
+            "operations": operations,
+        }
+
     def _gap(self, processes: int, batches: Series) -> float:
         """What each further copy of a batch takes, besides its bytes."""
         single = self._series("device", _busy, transfer=_DEVICE_BATCHED, processes=processes, batch=1)
@@ -301,7 +330,7 @@ def to_toml(calibration: Calibration, name: str, provenance: str) -> str:
         for part in key.split("."):
             table = table.setdefault(part, {})
         table |= {"residual": fit.residual, "samples": fit.samples, **calibration.notes.get(key, {})}
-    order = ("links", "device_links", "device_copies", "injection", "host", "overhead", "copies")
+    order = ("links", "device_links", "device_copies", "injection", "host", "overhead", "copies", "own_collectives")
     known = {key: calibration.parameters[key] for key in order if key in calibration.parameters}
     return tomli_w.dumps(_rounded({"name": name, "provenance": provenance, **known, "fit": quality}))
 
