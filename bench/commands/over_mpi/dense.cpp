@@ -178,10 +178,10 @@ void add_dense(CLI::App& command, Action& action) {
   add_sizes(command, "--bytes", options->bytes,
             "Sizes of a rank's block for another one, or of the vector; 8..1MiB doubles from 8 on");
   command
-      .add_option(
-          "--candidate", options->candidates,
-          "mpi, mpi-again, mpi-nonblocking, mpi:ALGORITHM, messages, rma:WAY, auto, canonical, exact, or a rule; with :persistent; "
-          "all by mpi:*, rma:*, laneway:*")
+      .add_option("--candidate", options->candidates,
+                  "mpi, mpi-again, mpi-nonblocking, mpi:ALGORITHM, messages, rma:WAY, auto, canonical, exact, or a "
+                  "rule; with :persistent; "
+                  "all by mpi:*, rma:*, laneway:*")
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--root", options->root, "Of gather, scatter, bcast and reduce")->capture_default_str();
