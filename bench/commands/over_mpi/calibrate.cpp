@@ -19,6 +19,7 @@ namespace {
 struct Options {
   std::string json;
   std::string machine;
+  std::string only;
   bool quick = false;
 };
 
@@ -124,6 +125,9 @@ int calibrate(const Run& run, const Options& options) {
   std::vector<Measurement> measurements = measure_messages(run, options.quick);
   std::ranges::move(measure_memory(run, options.quick), std::back_inserter(measurements));
   std::ranges::move(measure_collectives(run, options.quick), std::back_inserter(measurements));
+  if (!options.only.empty())
+    std::erase_if(measurements,
+                  [&](const Measurement& each) { return each.what.at("measure").get<std::string>() != options.only; });
   const std::vector<std::vector<double>> samples =
       carry_out(run, measurements, options.quick ? quick_effort : Effort{});
   if (!run.is_root()) return EXIT_SUCCESS;
@@ -141,6 +145,7 @@ void add_calibrate(CLI::App& command, Action& action) {
   auto options = std::make_shared<Options>();
   command.add_option("--json", options->json, "Append an object a line for each measurement to this file")->required();
   command.add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");
+  command.add_option("--only", options->only, "Measurements of one kind alone: collective, pingpong, …");
   command.add_flag("--quick", options->quick, "Fewer sizes and samples: seconds");
   command.callback([options, &action] {
     action = [options] { return with_mpi(options->machine, [&](const Run& run) { return calibrate(run, *options); }); };
