@@ -58,11 +58,7 @@ void BoundPlan::run(Buffers buffers, const PrivateComm& comm, int tag) {
   if (!has_plugins()) return run(buffers, on_host, transport);
   const Whereabouts here = look_at(buffers);
   if (!here.images) return run(buffers, here.where, transport);
-  here.images->fetch();
-  here.images->synchronize();
-  run(here.buffers, on_host, transport);
-  here.images->put_back();
-  here.images->synchronize();
+  here.images->run([&] { run(here.buffers, on_host, transport); });
 }
 
 }  // namespace laneway

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <laneway/device.h>
@@ -46,6 +47,15 @@ class HostImages {
   /// Whether all that has begun is complete.
   [[nodiscard]] bool complete() const;
   void synchronize() const;
+  /// Does something on the images between the two, and waits for all of it.
+  template <class Body>
+  void run(Body&& body) {
+    fetch();
+    synchronize();
+    std::forward<Body>(body)();
+    put_back();
+    synchronize();
+  }
 
  private:
   /// Of one buffer.

@@ -50,16 +50,12 @@ void Place::check_between(const CollectiveCall& call) const {
 int Place::run(const CollectiveCall& call, bool has_to_help) const {
   const std::unique_ptr<HostImages> images = images_of(call, MemoryKind::host);
   const auto borrows = has_to_help ? MpiCall::Borrows::types : MpiCall::Borrows::all;
-  if (images) {
-    images->fetch();
-    images->synchronize();
-  }
-  MpiCall own(images ? on_images(call, *images) : call, peers, ranks, is_root(call), borrows);
-  const int code = has_to_help ? own.run_progressing(comm) : own.run(comm);
-  if (images) {
-    images->put_back();
-    images->synchronize();
-  }
+  int code = MPI_SUCCESS;
+  const auto run_own = [&] {
+    MpiCall own(images ? on_images(call, *images) : call, peers, ranks, is_root(call), borrows);
+    code = has_to_help ? own.run_progressing(comm) : own.run(comm);
+  };
+  images ? images->run(run_own) : run_own();
   return code;
 }
 
