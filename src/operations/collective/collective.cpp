@@ -71,13 +71,13 @@ std::shared_ptr<CachedCollective> plan_blocking(Communicator& communicator,
 int run_in_windows(const std::shared_ptr<PrivateComm>& comm, const CachedCollective& cached, const CollectiveCall& call,
                    const Place& place, bool has_to_help) {
   const DenseCall blocks = check(call, place, nullptr).blocks();
-  const std::unique_ptr<WindowExchange> exchange = together(*comm, [&] {
-    return WindowExchange::make(comm, blocks, buffers_of(call), cached.rule->traits.windows, cached.bound->plan());
+  const std::unique_ptr<Work> exchange = together(*comm, [&] {
+    return make_in_windows(comm, blocks, buffers_of(call), cached.rule->traits.windows, cached.bound->plan(),
+                           WindowUse::once);
   });
   if (exchange == nullptr) return place.run(call, has_to_help);
   (void)exchange->start();
   exchange->wait();
-  exchange->close();
   return MPI_SUCCESS;
 }
 

@@ -90,8 +90,8 @@ std::unique_ptr<Work> CollectiveFamily::work_without_plan(Chosen& chosen) {
   if (on_device_) return std::move(on_device_);
   if (rule_ != nullptr) {
     auto plan = std::make_shared<const Plan>(plan_dense(*known_, *rule_, comm_, *checked_));
-    if (auto exchange = WindowExchange::make(comm_.shared_from_this(), checked_->blocks(), buffers(),
-                                             rule_->traits.windows, std::move(plan)))
+    if (auto exchange = make_in_windows(comm_.shared_from_this(), checked_->blocks(), buffers(), rule_->traits.windows,
+                                        std::move(plan), WindowUse::again))
       return exchange;
     chosen.reasons = mpi_reasons(no_windows);
   }

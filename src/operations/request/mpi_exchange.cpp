@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/failure.hpp"
 #include "base/simulated.hpp"
 #include "mpi/attribute_key.hpp"
 #include "mpi/check.hpp"
@@ -103,15 +104,19 @@ bool MpiExchange::mpi_is_done() {
 
 bool MpiExchange::done() {
   if (!active_) return true;
-  if (!is_back_) {
+  while (!is_back_) {
     if (!mpi_is_done()) return false;
-    put_back();
+    go_on();
   }
   return !images_ || images_->complete();
 }
 
-void MpiExchange::put_back() {
-  call_->finish();
+void MpiExchange::go_on() {
+  if (const std::exception_ptr failure = failure_of([this] { call_->finish(&request_); })) {
+    active_ = false;
+    std::rethrow_exception(failure);
+  }
+  if (request_ != MPI_REQUEST_NULL) return;
   if (images_) images_->put_back();
   is_back_ = true;
 }
@@ -125,12 +130,14 @@ bool MpiExchange::test() {
 void MpiExchange::wait() {
   if (images_ || any_active()) {
     progress_until([&] { return done(); });
-  } else if (active_ && !is_back_) {
-    const int code = MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    forget();
-    if (code != MPI_SUCCESS) active_ = false;
-    check_mpi(code, "MPI_Wait");
-    put_back();
+  } else {
+    while (active_ && !is_back_) {
+      const int code = MPI_Wait(&request_, MPI_STATUS_IGNORE);
+      forget();
+      if (code != MPI_SUCCESS) active_ = false;
+      check_mpi(code, "MPI_Wait");
+      go_on();
+    }
   }
   active_ = false;
 }

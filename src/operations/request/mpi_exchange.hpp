@@ -32,11 +32,11 @@ class MpiExchange final : public Work {
   [[nodiscard]] bool test() override;
   /// Advances the process's exchanges, too.
   void wait() override;
-  [[nodiscard]] const Plan& plan() const override { return plan_; }
+  [[nodiscard]] const Plan& plan() const override { return call_->plan() != nullptr ? *call_->plan() : plan_; }
 
  private:
   [[nodiscard]] bool mpi_is_done();
-  void put_back();
+  void go_on();
   void remember();
   void forget();
   friend void end_exchanges(void* exchanges);

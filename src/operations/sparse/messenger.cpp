@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "mpi/check.hpp"
 #include "plan/plan.hpp"
+#include "runtime/carriers/rma/window.hpp"
 
 namespace laneway {
 
@@ -53,16 +54,14 @@ std::optional<RoundMessage> MpiMessenger::open(MessageUnderWay message) {
 /// All ranks know that all of them come here, without waiting for anything else. A window for this round alone: one
 /// that stays would have to be freed together by ranks that free their communicators at different times.
 void MpiMessenger::count_at(const std::vector<Rank>& ranks) {
-  alignas(cache_line) int counter = 0;  // MPICH 4.0 over UCX takes windows to begin at multiples of 16 bytes
-  MPI_Win window = MPI_WIN_NULL;
-  check_mpi(MPI_Win_create(&counter, sizeof counter, sizeof counter, MPI_INFO_NULL, comm_->get(), &window),
-            "MPI_Win_create");
-  check_mpi(MPI_Win_fence(0, window), "MPI_Win_fence");
+  alignas(cache_line) int counter = 0;  // at the beginning of the window
+  Window window;
+  window.create(comm_->get(), &counter, sizeof counter, Window::Epochs::fence);
   const int one = 1;
-  for (const Rank rank : ranks)
-    check_mpi(MPI_Accumulate(&one, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_SUM, window), "MPI_Accumulate");
-  check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window), "MPI_Win_fence");
-  check_mpi(MPI_Win_free(&window), "MPI_Win_free");
+  window.in_epoch([&] {
+    for (const Rank rank : ranks) window.accumulate(rank, &one, MPI_INT, 0, MPI_SUM);
+  });
+  check_mpi(window.close(), "MPI_Win_free");
   counted_ = counter;
 }
 

@@ -23,7 +23,7 @@
 #include "operations/sparse/messenger.hpp"
 #include "operations/sparse/payloads.hpp"
 #include "runtime/carriers/node/sharing.hpp"
-#include "runtime/carriers/rma/names.hpp"
+#include "runtime/carriers/rma/window.hpp"
 #include "runtime/device/memory.hpp"
 #include "runtime/executor/progress.hpp"
 
@@ -159,7 +159,7 @@ std::shared_ptr<SparseRounds> rounds_of(Communicator& communicator) {
 
 /// Some libraries refuse a window of one rank.
 bool has_windows(const PrivateComm& comm) {
-  return comm.size() > 1 && are_windows_apart(comm.get());
+  return comm.size() > 1 && Window::refusal(comm.get()).empty();
 }
 
 void require_host_memory(const void* buffer) {

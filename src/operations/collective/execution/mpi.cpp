@@ -285,7 +285,7 @@ int MpiCall::run_progressing(MPI_Comm comm) {
     code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
     return flag != 0 || code != MPI_SUCCESS;
   });
-  if (code == MPI_SUCCESS) finish();
+  if (code == MPI_SUCCESS) finish(nullptr);
   return code;
 }
 

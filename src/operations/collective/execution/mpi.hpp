@@ -12,6 +12,7 @@
 #include "communicator/arguments/held.hpp"
 #include "mpi/made_type.hpp"
 #include "operations/request/packed_call.hpp"
+#include "plan/plan.hpp"
 
 namespace laneway {
 
@@ -57,8 +58,10 @@ class MpiOperation {
 
   /// Returns MPI's code.
   virtual int start(MPI_Comm comm, MPI_Request* request) = 0;
-  /// When what has started is complete.
-  virtual void finish() const {}
+  /// When what has started is complete. May start more, at whose end it is called again.
+  virtual void finish(MPI_Request*) {}
+  /// What it does, as a plan; null: that is MPI's business.
+  [[nodiscard]] virtual const Plan* plan() const { return nullptr; }
 };
 
 /// A call as MPI's own functions take it. Where large counts are given and MPI has no functions for them, counts of
@@ -80,7 +83,7 @@ class MpiCall final : public MpiOperation {
   /// so. Must not borrow all.
   int run_progressing(MPI_Comm comm);
   int start(MPI_Comm comm, MPI_Request* request) override;
-  void finish() const override {
+  void finish(MPI_Request*) override {
     if (packed_) packed_->put_back();
   }
 

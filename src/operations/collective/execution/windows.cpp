@@ -1,22 +1,29 @@
 #include "operations/collective/execution/windows.hpp"
 
+#include <mpi.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/bytes/address.hpp"
-#include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/control/control_rounds.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "mpi/check.hpp"
-#include "runtime/carriers/rma/names.hpp"
+#include "operations/collective/execution/mpi.hpp"
+#include "operations/plans/host_images.hpp"
+#include "operations/request/mpi_exchange.hpp"
+#include "operations/request/packed_call.hpp"
+#include "runtime/carriers/rma/window.hpp"
 
 namespace laneway {
 
 namespace {
-
-constexpr std::int64_t most_of_a_put = std::int64_t{1} << 30;
 
 /// Where blocks that are each in one piece begin; nothing if one has gaps.
 std::optional<Range> span_of(const std::vector<RangeList>& blocks) {
@@ -32,196 +39,158 @@ std::optional<Range> span_of(const std::vector<RangeList>& blocks) {
   return all ? all : Range{};
 }
 
-void pack(const std::byte* buffer, const RangeList& block, std::byte* to) {
-  block.for_each([&](Range range) {
-    std::memcpy(to, at(const_cast<std::byte*>(buffer), range.offset), static_cast<std::size_t>(range.bytes));
-    to += range.bytes;
-  });
-}
+/// One side of the call.
+struct Side {
+  void* buffer = nullptr;
+  std::vector<RangeList> blocks;
+  RangeList places;  // of all blocks, whose bytes are in `packed`; empty: they are in the buffer as they are
+  std::vector<std::byte> packed;  // blocks lie one after the other
+  std::byte* base = nullptr;
+  std::vector<std::int64_t> offsets;  // of each block, from the base
 
-void unpack(const std::byte* from, const RangeList& block, std::byte* buffer) {
-  block.for_each([&](Range range) {
-    std::memcpy(at(buffer, range.offset), from, static_cast<std::size_t>(range.bytes));
-    from += range.bytes;
-  });
-}
-
-}  // namespace
-
-void WindowExchange::Side::look_at(const Blocks& given, Rank ranks, void* buffer, bool must_pack) {
-  std::int64_t bytes = 0;
-  for (Rank peer = 0; peer < ranks; ++peer) {
-    blocks.push_back(given.of(peer));
-    offsets.push_back(bytes);
-    bytes += blocks.back().bytes();
+  Side(const Blocks& given, Rank ranks, const void* where, bool must_pack) : buffer(const_cast<void*>(where)) {
+    std::int64_t bytes = 0;
+    for (Rank peer = 0; peer < ranks; ++peer) {
+      blocks.push_back(given.of(peer));
+      offsets.push_back(bytes);
+      bytes += blocks.back().bytes();
+    }
+    const std::optional<Range> span = must_pack ? std::nullopt : span_of(blocks);
+    if (!span) {
+      for (const RangeList& block : blocks) places.append(block);
+      packed.resize(static_cast<std::size_t>(bytes));
+      base = packed.data();
+      return;
+    }
+    base = at(static_cast<std::byte*>(buffer), span->offset);
+    for (std::size_t peer = 0; peer < blocks.size(); ++peer) {
+      const Range piece = *blocks[peer].contiguous();
+      offsets[peer] = piece.bytes == 0 ? 0 : piece.offset - span->offset;
+    }
   }
-  const std::optional<Range> span = must_pack ? std::nullopt : span_of(blocks);
-  if (!span) {
-    packed.resize(static_cast<std::size_t>(bytes));
-    base = packed.data();
-    return;
-  }
-  base = at(static_cast<std::byte*>(buffer), span->offset);
-  for (std::size_t peer = 0; peer < blocks.size(); ++peer) {
-    const Range piece = *blocks[peer].contiguous();
-    offsets[peer] = piece.bytes == 0 ? 0 : piece.offset - span->offset;
-  }
-}
+};
 
-WindowExchange::WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers, Windows way,
-                               std::shared_ptr<const Plan> plan, std::unique_ptr<HostImages> images)
-    : comm_(std::move(comm)),
-      way_(way),
-      buffers_(images ? images->images() : buffers),
-      in_place_(blocks.in_place),
-      plan_(std::move(plan)),
-      images_(std::move(images)) {
-  receive_.look_at(blocks.receive, comm_->size(), buffers_.receive, false);
-  // In place, others may put where this rank still reads.
-  const Blocks& sent = in_place_ ? blocks.receive : blocks.send;
-  send_.look_at(sent, comm_->size(), const_cast<void*>(in_place_ ? buffers_.receive : buffers_.send), in_place_);
-}
+/// With the memory that it is of, unless that is the caller's.
+struct KeptWindow {
+  std::vector<std::byte> packed;
+  Window window;
+  KeptWindow() = default;
+  KeptWindow(const KeptWindow&) = delete;
+  KeptWindow& operator=(const KeptWindow&) = delete;
+  ~KeptWindow() {
+    if (!mpi_is_finalized()) (void)window.close();
+  }
+};
 
-std::unique_ptr<WindowExchange> WindowExchange::make(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks,
-                                                     Buffers buffers, Windows way, std::shared_ptr<const Plan> plan) {
-  const BufferMemory where = glance_at(buffers, *plan);
-  std::unique_ptr<HostImages> images;
-  if (where.on_device().any())
-    images = std::make_unique<HostImages>(buffers, where, touched_by(*plan), MemoryKind::pinned);
-  std::unique_ptr<WindowExchange> made(
-      new WindowExchange(std::move(comm), blocks, buffers, way, std::move(plan), std::move(images)));
-  return made->open() ? std::move(made) : nullptr;
-}
+/// Begins with a barrier. Where a fence does not wait for all ranks after the puts, another one does.
+class WindowExchange final : public MpiOperation {
+ public:
+  WindowExchange(std::shared_ptr<PrivateComm> comm, const DenseCall& call, Buffers buffers, Windows way, WindowUse use,
+                 std::shared_ptr<const Plan> plan)
+      : comm_(std::move(comm)),
+        epochs_(way == Windows::fence ? Window::Epochs::fence : Window::Epochs::lock),
+        use_(use),
+        plan_(std::move(plan)),
+        // In place, others may put where this rank still reads.
+        send_(call.in_place ? call.receive : call.send, comm_->size(), call.in_place ? buffers.receive : buffers.send,
+              call.in_place),
+        receive_(call.receive, comm_->size(), buffers.receive, false) {}
+  ~WindowExchange() override {
+    if (!kept_ || mpi_is_finalized()) return;
+    kept_->packed = std::move(receive_.packed);
+    comm_->retire_part(number_, std::move(kept_));
+  }
+  WindowExchange(const WindowExchange&) = delete;
+  WindowExchange& operator=(const WindowExchange&) = delete;
+
+  [[nodiscard]] bool open();
+  int start(MPI_Comm comm, MPI_Request* request) override {
+    if (!send_.places.empty()) pack_bytes(send_.packed, send_.buffer, send_.places);
+    all_have_put_ = false;
+    return MPI_Ibarrier(comm, request);
+  }
+  void finish(MPI_Request* request) override;
+  [[nodiscard]] const Plan* plan() const override { return plan_.get(); }
+
+ private:
+  void put() const;
+
+  std::shared_ptr<PrivateComm> comm_;
+  Window::Epochs epochs_;
+  WindowUse use_;
+  std::shared_ptr<const Plan> plan_;
+  Side send_;
+  Side receive_;
+  std::vector<std::int64_t> places_;  // of this rank's blocks in the others' windows
+  std::shared_ptr<KeptWindow> kept_;
+  std::int64_t number_ = 0;
+  bool all_have_put_ = false;
+};
 
 /// All ranks have come when the first exchange is over, so that no rank waits in MPI for one that needs its help.
 bool WindowExchange::open() {
-  if (!are_windows_apart(comm_->get())) return false;
+  if (!Window::refusal(comm_->get()).empty()) return false;
   const auto ranks = static_cast<std::size_t>(comm_->size());
-  // MPICH 4.0 over UCX takes windows to begin at multiples of 16 bytes, and puts before those that do not. So they
-  // begin at cache lines; nobody puts into what is before the buffer.
-  const auto before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(receive_.base) % cache_line);
   std::vector<std::int64_t> own_places = receive_.offsets;
-  for (std::int64_t& place : own_places) place += before;
+  for (std::int64_t& place : own_places) place += Window::lead(receive_.base);
   places_.resize(ranks);
   std::vector<MPI_Request> requests(1);
   check_mpi(
       MPI_Ialltoall(own_places.data(), 1, MPI_INT64_T, places_.data(), 1, MPI_INT64_T, comm_->get(), requests.data()),
       "MPI_Ialltoall");
   wait_all_progressing(*comm_, requests);
-  std::int64_t bytes = static_cast<std::int64_t>(receive_.packed.size());
-  if (receive_.packed.empty())
-    for (std::size_t peer = 0; peer < ranks; ++peer)
-      bytes = std::max(bytes, receive_.offsets[peer] + receive_.blocks[peer].bytes());
+  std::int64_t bytes = 0;
+  for (std::size_t peer = 0; peer < ranks; ++peer)
+    bytes = std::max(bytes, receive_.offsets[peer] + receive_.blocks[peer].bytes());
   comm_->free_parts();
-  auto made = std::make_shared<Window>();
-  made->way = way_;
-  const int code = MPI_Win_create(at(receive_.base, -before), static_cast<MPI_Aint>(before + bytes), 1, MPI_INFO_NULL,
-                                  comm_->get(), &made->handle);
-  int has_one = code == MPI_SUCCESS ? 1 : 0;
-  int all_have = 0;
-  reduce_progressing(&has_one, &all_have, 1, MPI_INT, MPI_MIN, *comm_);
-  if (all_have == 0) {
-    // To free a window takes all ranks: one that some have is left behind.
-    made->handle = MPI_WIN_NULL;
-    return false;
-  }
+  auto kept = std::make_shared<KeptWindow>();
+  Window made;  // left behind where some rank has none, or fails
+  const std::exception_ptr failure = failure_of([&] { made.create(comm_->get(), receive_.base, bytes, epochs_); });
+  if (MpiBootstrap(*comm_).common_bits(failure ? 0 : 1) == 0) return false;
+  kept->window = made;
   number_ = comm_->number_part();
-  window_ = std::move(made);
-  check_mpi(MPI_Win_set_errhandler(window_->handle, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  if (way_ == Windows::lock) check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_->handle), "MPI_Win_lock_all");
+  kept_ = std::move(kept);
   return true;
 }
 
-WindowExchange::Window::~Window() {
-  if (handle == MPI_WIN_NULL || mpi_is_finalized()) return;
-  if (way == Windows::lock) MPI_Win_unlock_all(handle);
-  MPI_Win_free(&handle);
-}
-
-WindowExchange::~WindowExchange() {
-  if (!window_ || mpi_is_finalized()) return;
-  window_->packed = std::move(receive_.packed);
-  comm_->retire_part(number_, std::move(window_));
-}
-
-bool WindowExchange::start() {
-  if (state_ != State::inactive) return false;
-  if (images_) {
-    images_->fetch();
-    images_->synchronize();
-  }
-  const auto* const from = static_cast<const std::byte*>(in_place_ ? buffers_.receive : buffers_.send);
-  if (!send_.packed.empty())
-    for (std::size_t peer = 0; peer < send_.blocks.size(); ++peer)
-      pack(from, send_.blocks[peer], send_.packed.data() + send_.offsets[peer]);
-  check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
-  state_ = State::entering;
-  return true;
-}
-
-void WindowExchange::put() {
+void WindowExchange::put() const {
   const Rank ranks = comm_->size();
   for (Rank step = 0; step < ranks; ++step) {
     const Rank to = (comm_->rank() + step) % ranks;
     const auto place = static_cast<std::size_t>(to);
     const std::int64_t bytes = send_.blocks[place].bytes();
-    if (bytes == 0) continue;
     const std::byte* const block = send_.base + send_.offsets[place];
-    if (step == 0) {
+    if (step > 0)
+      kept_->window.put(to, block, places_[place], bytes);
+    else if (bytes > 0)
       std::memcpy(receive_.base + receive_.offsets[place], block, static_cast<std::size_t>(bytes));
-      continue;
-    }
-    for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
-      const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
-      check_mpi(MPI_Put(block + done, part, MPI_BYTE, to, static_cast<MPI_Aint>(places_[place] + done), part, MPI_BYTE,
-                        window_->handle),
-                "MPI_Put");
-    }
   }
 }
 
-void WindowExchange::move() {
-  if (way_ == Windows::fence) {
-    check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_->handle), "MPI_Win_fence");
-    put();
-    check_mpi(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_->handle), "MPI_Win_fence");
-    finish();
-    return;
+void WindowExchange::finish(MPI_Request* request) {
+  if (!std::exchange(all_have_put_, true)) {
+    kept_->window.in_epoch([this] { put(); });
+    if (epochs_ == Window::Epochs::lock) return check_mpi(MPI_Ibarrier(comm_->get(), request), "MPI_Ibarrier");
   }
-  check_mpi(MPI_Win_sync(window_->handle), "MPI_Win_sync");
-  put();
-  check_mpi(MPI_Win_flush_all(window_->handle), "MPI_Win_flush_all");
-  check_mpi(MPI_Ibarrier(comm_->get(), &request_), "MPI_Ibarrier");
-  state_ = State::leaving;
+  if (epochs_ == Window::Epochs::lock) kept_->window.sync();
+  if (!receive_.places.empty()) unpack_bytes(receive_.buffer, receive_.packed, receive_.places);
+  if (use_ == WindowUse::once) kept_.reset();
 }
 
-void WindowExchange::finish() {
-  if (way_ == Windows::lock) check_mpi(MPI_Win_sync(window_->handle), "MPI_Win_sync");
-  if (!receive_.packed.empty())
-    for (std::size_t peer = 0; peer < receive_.blocks.size(); ++peer)
-      unpack(receive_.packed.data() + receive_.offsets[peer], receive_.blocks[peer],
-             static_cast<std::byte*>(buffers_.receive));
-  if (images_) {
-    images_->put_back();
-    images_->synchronize();
-  }
-  state_ = State::complete;
-}
+}  // namespace
 
-bool WindowExchange::done() {
-  while (state_ == State::entering || state_ == State::leaving) {
-    int flag = 0;
-    check_mpi(MPI_Test(&request_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    if (flag == 0) return false;
-    state_ == State::entering ? move() : finish();
-  }
-  return true;
-}
-
-bool WindowExchange::test() {
-  if (!done()) return false;
-  state_ = State::inactive;
-  return true;
+std::unique_ptr<Work> make_in_windows(std::shared_ptr<PrivateComm> comm, const DenseCall& blocks, Buffers buffers,
+                                      Windows way, std::shared_ptr<const Plan> plan, WindowUse use) {
+  const BufferMemory where = glance_at(buffers, *plan);
+  std::unique_ptr<HostImages> images;
+  if (where.on_device().any())
+    images = std::make_unique<HostImages>(buffers, where, touched_by(*plan), MemoryKind::pinned);
+  auto made =
+      std::make_unique<WindowExchange>(comm, blocks, images ? images->images() : buffers, way, use, std::move(plan));
+  if (!made->open()) return nullptr;
+  const Rank rank = comm->rank();
+  const MPI_Comm handle = comm->get();
+  return std::make_unique<MpiExchange>(std::move(made), rank, handle, std::move(images), std::move(comm));
 }
 
 }  // namespace laneway

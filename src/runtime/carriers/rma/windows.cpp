@@ -24,22 +24,17 @@
 #include "base/error.hpp"
 #include "base/simulated.hpp"
 #include "mpi/attribute_key.hpp"
-#include "mpi/check.hpp"
-#include "mpi/quirks.hpp"
 #include "runtime/carriers/messages/advance.hpp"
-#include "runtime/carriers/rma/names.hpp"
 #include "runtime/carriers/rma/puts.hpp"
+#include "runtime/carriers/rma/window.hpp"
 
 namespace laneway {
 
 namespace {
 
-constexpr std::int64_t most_of_a_put = std::int64_t{1} << 30;
-
-/// A window of all ranks of a communicator.
+/// One of those that plans use in turn.
 struct PutWindow {
-  MPI_Win handle = MPI_WIN_NULL;
-  std::byte* base = nullptr;
+  Window window;
   std::int64_t bytes = 0;
   std::uint64_t number = 0;  ///< the same on all ranks, and no other window's
   std::atomic<bool> taken{true};
@@ -68,8 +63,7 @@ WindowPool& pool_of(MPI_Comm comm) {
   const std::lock_guard lock(kept_windows().mutex);
   if (void* const found = pool_key.find(comm)) return *static_cast<WindowPool*>(found);
   auto pool = std::make_unique<WindowPool>();
-  if (!are_windows_apart(comm))
-    pool->refusal = "Open MPI mixes up windows of communicators that have some of all ranks";
+  pool->refusal = Window::refusal(comm);
   pool_key.set(comm, pool.get());
   return *pool.release();
 }
@@ -99,16 +93,16 @@ std::map<Rank, Range> find_written(const Plan& plan, const PlanMemory& memory) {
 
 class WindowPuts final : public Puts {
  public:
-  WindowPuts(MPI_Comm comm, PutWindow& window) : comm_(comm), window_(window) {}
+  WindowPuts(MPI_Comm comm, PutWindow& kept) : comm_(comm), kept_(kept), window_(kept.window) {}
   /// What MPI may still read is not freed, and what may still be put is put where nothing else is.
   ~WindowPuts() override {
     bool is_over = true;
     for (auto& [peer, far] : far_)
-      if (far.under_way > 0) {
+      if (far.is_under_way) {
         is_over = false;
         (void)far.mirror.release();
       }
-    if (is_over) window_.taken.store(false, std::memory_order_release);
+    if (is_over) kept_.taken.store(false, std::memory_order_release);
   }
   WindowPuts(const WindowPuts&) = delete;
   WindowPuts& operator=(const WindowPuts&) = delete;
@@ -124,7 +118,7 @@ class WindowPuts final : public Puts {
     const auto far = far_.find(peer);
     if (operand.buffer != Buffer::window || far == far_.end()) return std::nullopt;
     std::byte* const other = far->second.window;
-    return operand.of_peer ? Reached{other, window_.base} : Reached{window_.base, other};
+    return operand.of_peer ? Reached{other, window_.memory()} : Reached{window_.memory(), other};
   }
   [[nodiscard]] std::int64_t metadata_bytes() const override {
     return static_cast<std::int64_t>(sizeof *this + far_.size() * sizeof *far_.begin());
@@ -132,53 +126,44 @@ class WindowPuts final : public Puts {
   [[nodiscard]] bool reaches(Rank peer) const override { return far_.contains(peer); }
 
   void put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) override {
-    Far& far = far_of(peer);
-    for (std::int64_t done = 0; done < bytes; done += most_of_a_put) {
-      const int part = static_cast<int>(std::min(most_of_a_put, bytes - done));
-      ++far.under_way;
-      check_mpi(MPI_Put(from + done, part, MPI_BYTE, peer, static_cast<MPI_Aint>(offset + done), part, MPI_BYTE,
-                        window_.handle),
-                "MPI_Put");
-    }
+    far_of(peer).is_under_way = true;
+    window_.put(peer, from, offset, bytes);
   }
 
   void raise(Rank peer, const std::byte* word, std::int64_t offset) override {
-    ++far_of(peer).under_way;
-    check_mpi(MPI_Accumulate(word, 1, MPI_UINT64_T, peer, static_cast<MPI_Aint>(offset), 1, MPI_UINT64_T, MPI_REPLACE,
-                             window_.handle),
-              "MPI_Accumulate");
+    far_of(peer).is_under_way = true;
+    window_.accumulate(peer, word, MPI_UINT64_T, offset, MPI_REPLACE);
   }
 
   void flush(Rank peer) override {
     Far& far = far_of(peer);
-    if (far.under_way == 0) return;
-    check_mpi(MPI_Win_flush(peer, window_.handle), "MPI_Win_flush");
-    far.under_way = 0;
+    if (!far.is_under_way) return;
+    window_.flush(peer);
+    far.is_under_way = false;
   }
 
   void advance() override {
     check_open();
     advance_mpi(comm_);
-    check_mpi(MPI_Win_sync(window_.handle), "MPI_Win_sync");
+    window_.sync();
   }
 
  private:
   struct Far {
     Mirror mirror;
     std::byte* window = nullptr;  ///< where the peer's would begin
-    int under_way = 0;            ///< puts since the last flush
+    bool is_under_way = false;    ///< something, since the last flush
   };
 
   Far& far_of(Rank peer) {
     check_open();
     return far_.at(peer);
   }
-  void check_open() const {
-    require(window_.handle != MPI_WIN_NULL, ErrorKind::mpi, "windows have been freed by MPI_Finalize");
-  }
+  void check_open() const { require(window_.is_open(), ErrorKind::mpi, "windows have been freed by MPI_Finalize"); }
 
   MPI_Comm comm_;
-  PutWindow& window_;
+  PutWindow& kept_;
+  Window& window_;
   std::map<Rank, Far> far_;
 };
 
@@ -198,19 +183,6 @@ PutWindow* find_free(Bootstrap& bootstrap, const WindowPool& pool, std::int64_t 
   return can && free != 0 ? pool.windows[static_cast<std::size_t>(std::countr_zero(free))] : nullptr;
 }
 
-/// Throws Error(mpi) where the library gives no window that this carrier can use.
-void allocate(MPI_Comm comm, PutWindow& window) {
-  check_mpi(MPI_Win_allocate(static_cast<MPI_Aint>(window.bytes), 1, MPI_INFO_NULL, comm, &window.base, &window.handle),
-            "MPI_Win_allocate");
-  check_mpi(MPI_Win_set_errhandler(window.handle, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  int* model = nullptr;
-  int has_one = 0;
-  check_mpi(MPI_Win_get_attr(window.handle, MPI_WIN_MODEL, static_cast<void*>(&model), &has_one), "MPI_Win_get_attr");
-  require(has_one != 0 && *model == MPI_WIN_UNIFIED, ErrorKind::mpi,
-          "MPI_WIN_MODEL: what others put is not seen in memory");
-  check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window.handle), "MPI_Win_lock_all");
-}
-
 /// The first rank of the communicator gives it.
 std::uint64_t next_number(const Bootstrap& bootstrap, const PutWindow& window) {
   if (bootstrap.rank() != 0) return ~std::uint64_t{0};
@@ -226,7 +198,7 @@ PutWindow* make_window(Bootstrap& bootstrap, MPI_Comm comm, WindowPool& pool, st
   window->bytes = bytes;
   std::uint64_t number = next_number(bootstrap, *window);
   try {
-    allocate(comm, *window);
+    window->window.allocate(comm, bytes);
   } catch (const std::exception& error) {
     pool.refusal = error.what();
     number &= ~std::uint64_t{1};
@@ -255,17 +227,6 @@ MPI_Comm communicator_of(const Bootstrap& bootstrap) {
 
 }  // namespace
 
-bool are_windows_apart(MPI_Comm comm) {
-  if constexpr (!quirks.mixes_windows_up) return true;
-  int is_initialized = 0;
-  int all = 0;
-  int size = 0;
-  check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
-  if (is_initialized != 0) check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size");
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  return size == 1 || size == all;
-}
-
 std::string why_no_window(const Bootstrap& bootstrap) {
   if constexpr (simulated) return "puts are not simulated";
   return pool_of(communicator_of(bootstrap)).refusal;
@@ -286,11 +247,12 @@ std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::s
     return pool.refusal;
   }
   window->taken.store(true, std::memory_order_relaxed);
-  if (window->base != nullptr) std::memset(window->base, 0, static_cast<std::size_t>(plan.window_bytes));
+  std::byte* const memory_here = window->window.memory();
+  if (memory_here != nullptr) std::memset(memory_here, 0, static_cast<std::size_t>(plan.window_bytes));
   std::string failure;
   try {
     memory->parts.push_back(puts_of(comm, *window, plan, *memory));
-    check_mpi(MPI_Win_sync(window->handle), "MPI_Win_sync");
+    window->window.sync();
   } catch (const std::exception& error) {
     failure = error.what();
   }
@@ -305,11 +267,7 @@ void free_windows() noexcept {
   const std::lock_guard lock(known.mutex);
   // Threads may have made windows of different communicators at the same time.
   std::ranges::stable_sort(known.all, {}, &PutWindow::number);
-  for (PutWindow* const window : known.all) {
-    MPI_Win_unlock_all(window->handle);
-    MPI_Win_free(&window->handle);
-    window->handle = MPI_WIN_NULL;
-  }
+  for (PutWindow* const kept : known.all) (void)kept->window.close();
 }
 
 }  // namespace laneway
