@@ -15,6 +15,9 @@ namespace laneway {
 ///
 /// Somebody sees it: a round ends by messages, or by the memory of a node, that go from each rank to all others by way
 /// of any; so some go from a rank that does the one to a rank that does the other, and both carry what is done.
+///
+/// No failure of a step (ControlComm::leave): that spoils the communicator, since nobody knows what is under way, and
+/// is looked for by a tag of its own, of which each turn of each round would have to take a look.
 class SparseAlarm {
  public:
   SparseAlarm(MpiMessenger& messenger, Way way, const RoundVotes& votes)
