@@ -117,10 +117,8 @@ SharedBoard share_board(Communicator& communicator, const PrivateComm& comm, con
   MpiBootstrap bootstrap(comm);
   SharedBoard shared{share_windows(bootstrap, node, NodeBoard::bytes_of_rank()), nullptr};
   if (!shared.memory) return {};
-  std::vector<std::byte*> parts;
-  for (const Rank member : node.members) parts.push_back(shared.memory->peers.at(member).window);
   const auto own = std::ranges::lower_bound(node.members, comm.rank()) - node.members.begin();
-  shared.board = std::make_shared<NodeBoard>(std::move(parts), static_cast<std::size_t>(own));
+  shared.board = std::make_shared<NodeBoard>(shared.memory->windows(), static_cast<std::size_t>(own));
   return shared;
 }
 

@@ -25,28 +25,20 @@ namespace laneway {
 
 namespace {
 
+/// In the order of the refusals.
+constexpr std::array texts{"the ranks of each node share a device, in whose memory each combines its part",
+                           "some buffer is not in memory of a device",
+                           "the plugin of some device has no kernels that combine",
+                           "some device cannot share its memory with other processes",
+                           "ranks of a node have their buffers on different devices",
+                           "buffers are on another device than those of earlier calls",
+                           "the ranks of some node share no memory",
+                           "memory of some device could not be allocated, or not be opened by other ranks of its node",
+                           "some device has failed in an earlier call"};
+static_assert(texts.size() == static_cast<std::size_t>(SharingRefusal::has_failed) + 1);
+
 const char* text_of(SharingRefusal refusal) {
-  switch (refusal) {
-    case SharingRefusal::none:
-      return "the ranks of each node share a device, in whose memory each combines its part";
-    case SharingRefusal::in_host_memory:
-      return "some buffer is not in memory of a device";
-    case SharingRefusal::no_kernels:
-      return "the plugin of some device has no kernels that combine";
-    case SharingRefusal::no_ipc:
-      return "some device cannot share its memory with other processes";
-    case SharingRefusal::several_devices:
-      return "ranks of a node have their buffers on different devices";
-    case SharingRefusal::other_device:
-      return "buffers are on another device than those of earlier calls";
-    case SharingRefusal::no_node_memory:
-      return "the ranks of some node share no memory";
-    case SharingRefusal::not_opened:
-      return "memory of some device could not be allocated, or not be opened by other ranks of its node";
-    case SharingRefusal::has_failed:
-      return "some device has failed in an earlier call";
-  }
-  return "";
+  return texts[static_cast<std::size_t>(refusal)];
 }
 
 /// What all ranks know of a call. The size is that of vectors of half as many to as many bytes.
@@ -89,71 +81,6 @@ const char* refusal_of_class(const DenseKnowledge& known, const CheckedCollectiv
     return "the vector is not larger than lnw_local_message";
   return nullptr;
 }
-
-/// Between ranks of equal number on their nodes, as a blocking call.
-class BlockingLane final : public LaneAllreduce {
- public:
-  BlockingLane(MPI_Comm comm, const CollectiveCall& call) : comm_(comm), call_(on_lane(call)) {}
-
-  void start(std::byte* part, std::int64_t numbers) override {
-    call_.recvbuf = part;
-    call_.send.count = call_.receive.count = numbers;
-    check_mpi(run_dense(comm_, call_), "MPI_Allreduce");
-  }
-  [[nodiscard]] bool test() override { return true; }
-
-  /// The call that combines a part.
-  [[nodiscard]] static CollectiveCall on_lane(const CollectiveCall& call) {
-    CollectiveCall made;
-    made.kind = DenseKind::allreduce;
-    made.op = call.op;
-    made.sendbuf = MPI_IN_PLACE;
-    made.send.type = made.receive.type = call.receive.type;
-    return made;
-  }
-
- private:
-  MPI_Comm comm_;
-  CollectiveCall call_;
-};
-
-/// The same again and again: parts of the pieces of one vector.
-class PersistentLane final : public LaneAllreduce {
- public:
-  /// Collective over the lane. `part`: where all parts lie.
-  PersistentLane(std::shared_ptr<PrivateComm> comm, MPI_Info info, const CollectiveCall& call, std::byte* part,
-                 const SharedDeviceExchange::LaneCounts& counts)
-      : comm_(std::move(comm)) {
-    for (const std::int64_t numbers : {counts.most, counts.last}) {
-      if (numbers == 0 || find(numbers) != nullptr) continue;
-      CollectiveCall on_lane = BlockingLane::on_lane(call);
-      on_lane.recvbuf = part;
-      on_lane.send.count = on_lane.receive.count = numbers;
-      made_.push_back({numbers, make_dense(comm_->get(), info, on_lane)});
-    }
-  }
-
-  void start(std::byte*, std::int64_t numbers) override {
-    active_ = find(numbers);
-    if (!active_->start()) throw Error(ErrorKind::request, std::string("request ") + text_of(active_->state()));
-  }
-  [[nodiscard]] bool test() override { return active_->test(); }
-
- private:
-  struct Made {
-    std::int64_t numbers;
-    std::unique_ptr<Request> request;
-  };
-  [[nodiscard]] Request* find(std::int64_t numbers) const {
-    for (const Made& made : made_)
-      if (made.numbers == numbers) return made.request.get();
-    return nullptr;
-  }
-
-  std::shared_ptr<PrivateComm> comm_;
-  std::vector<Made> made_;
-  Request* active_ = nullptr;
-};
 
 /// Kept with a communicator. All ranks make calls in the same order, and so have the same entries.
 struct SharedDeviceCalls final : Attachment {
@@ -203,13 +130,6 @@ SharingRefusal look_at_buffers(const CollectiveCall& call, const SharedDeviceExc
   if (!can_combine(device)) return SharingRefusal::no_kernels;
   if (!device.has(LNW_DEVICE_HAS_IPC_MEMORY)) return SharingRefusal::no_ipc;
   return exchange != nullptr && exchange->device() != device ? SharingRefusal::other_device : SharingRefusal::none;
-}
-
-SharingRefusal last_of_all(SharingRefusal mine, const PrivateComm& comm) {
-  const auto own = static_cast<std::int32_t>(mine);
-  std::int32_t all = 0;
-  reduce_progressing(&own, &all, 1, MPI_INT32_T, MPI_MAX, comm);
-  return static_cast<SharingRefusal>(all);
 }
 
 /// An exchange for vectors of so many bytes, and this rank's lane; or why there is none, the same on all ranks.
@@ -271,36 +191,24 @@ SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::
   return decision;
 }
 
-struct Vectors {
-  const std::byte* from;
-  std::byte* to;
-};
-Vectors vectors_of(const CollectiveCall& call) {
-  auto* const to = static_cast<std::byte*>(call.recvbuf);
-  return {is_in_place(call) ? to : static_cast<const std::byte*>(call.sendbuf), to};
-}
-
 /// A persistent one. Local after it has been made.
 class SharedDeviceWork final : public Work, public Progressive {
  public:
   SharedDeviceWork(std::shared_ptr<PrivateComm> comm, std::unique_ptr<SharedDeviceExchange> exchange,
-                   std::unique_ptr<LaneAllreduce> lane, const CollectiveCall& call, const DeviceOperation& operation,
-                   Progress progress)
+                   LaneAllreduce lane, const CollectiveCall& call, const DeviceOperation& operation, Progress progress)
       : comm_(std::move(comm)),
         lane_(std::move(lane)),
         exchange_(std::move(exchange)),
-        vectors_(vectors_of(call)),
-        numbers_(call.receive.count),
+        call_(call),
         operation_(operation) {
     plan_.rank = comm_->rank();
-    exchange_->prepare(operation, numbers_);
     activity_.list(*this, progress);
   }
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool start() override {
     if (state() != WorkState::inactive) return false;
-    exchange_->start(vectors_.from, vectors_.to, numbers_, operation_, lane_.get());
+    exchange_->start(call_, operation_, lane_);
     activity_.begin();
     return true;
   }
@@ -315,10 +223,9 @@ class SharedDeviceWork final : public Work, public Progressive {
 
  private:
   std::shared_ptr<PrivateComm> comm_;
-  std::unique_ptr<LaneAllreduce> lane_;  // or null
+  LaneAllreduce lane_;
   std::unique_ptr<SharedDeviceExchange> exchange_;
-  Vectors vectors_;
-  std::int64_t numbers_;
+  CollectiveCall call_;
   DeviceOperation operation_;
   Plan plan_;  // none of its steps is a plan's
   Activity activity_;
@@ -347,10 +254,8 @@ bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<cons
     decision.refusal = text_of(refusal);
     return false;
   }
-  const std::shared_ptr<PrivateComm>& lane = calls.lanes.at(known);
-  BlockingLane on_lane(lane ? lane->get() : MPI_COMM_NULL, call);
-  const Vectors vectors = vectors_of(call);
-  exchange.start(vectors.from, vectors.to, call.receive.count, decision.operation, &on_lane);
+  LaneAllreduce lane(calls.lanes.at(known), call);
+  exchange.start(call, decision.operation, lane);
   progress_until([&] { return exchange.progress(); });
   return true;
 }
@@ -377,12 +282,9 @@ std::unique_ptr<Work> make_on_shared_device(Communicator& communicator,
   Shared made = make_shared_exchange(communicator, known, comm, device, checked.block_bytes);
   if (made.refusal != SharingRefusal::none) return nullptr;
   const DeviceOperation operation = *checked.reduction->combiner->on_device();
-  std::unique_ptr<LaneAllreduce> lane;
-  if (made.lane) {
-    comm.is_in_part();
-    lane = std::make_unique<PersistentLane>(made.lane, info, call, made.exchange->part(),
-                                            made.exchange->lane_counts(operation, call.receive.count));
-  }
+  if (made.lane) comm.is_in_part();
+  LaneAllreduce lane(made.lane, call);
+  made.exchange->prepare(operation, call.receive.count, info, lane);
   const Helper helper = find_helper(progress);
   employ(helper);
   reasons = reasons_of(nullptr);

@@ -3,149 +3,91 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/failure.hpp"
 #include "communicator/control/control_rounds.hpp"
-#include "communicator/control/mpi_bootstrap.hpp"
-#include "runtime/carriers/node/sharing.hpp"
+#include "mpi/check.hpp"
+#include "operations/collective/collective.hpp"
 
 namespace laneway {
 
-NodeWords::NodeWords(const PrivateComm& comm, const Region& node, const Region& sharing)
-    : own_(static_cast<std::size_t>(std::ranges::lower_bound(node.members, comm.rank()) - node.members.begin())) {
-  if (node.members.size() == 1) {
-    words_.push_back(reinterpret_cast<std::byte*>(alone_.data()));
-    return;
-  }
-  if (!std::ranges::includes(sharing.members, node.members)) return;
-  MpiBootstrap bootstrap(comm);
-  static_assert(kinds * sizeof(std::uint64_t) <= cache_line);
-  memory_ = share_windows(bootstrap, node, cache_line);
-  if (!memory_) return;
-  for (const Rank member : node.members) words_.push_back(memory_->peers.at(member).window);
+SharingRefusal last_of_all(SharingRefusal mine, const PrivateComm& comm) {
+  const auto own = static_cast<std::int32_t>(mine);
+  std::int32_t all = 0;
+  reduce_progressing(&own, &all, 1, MPI_INT32_T, MPI_MAX, comm);
+  return static_cast<SharingRefusal>(all);
 }
 
-void NodeWords::set_once(Word kind, std::uint64_t step) const {
-  if (std::byte* const own = word(own_, kind); seen(own) == 0) raise(own, step);
+LaneAllreduce::LaneAllreduce(std::shared_ptr<PrivateComm> comm, const CollectiveCall& call) : comm_(std::move(comm)) {
+  call_.kind = DenseKind::allreduce;
+  call_.sendbuf = MPI_IN_PLACE;
+  call_.op = call.op;
+  call_.send.type = call_.receive.type = call.receive.type;
 }
 
-bool NodeWords::all_reached(std::uint64_t step) {
-  if (std::exchange(awaited_, step) != step) seen_ = 0;
-  while (seen_ < words_.size() && seen(word(seen_, Word::reached)) >= step) ++seen_;
-  return seen_ == words_.size();
+Request* LaneAllreduce::find(std::int64_t numbers) const {
+  const auto found = std::ranges::find(prepared_, numbers, &Prepared::numbers);
+  return found != prepared_.end() ? found->request.get() : nullptr;
 }
 
-bool NodeWords::some(Word kind, std::uint64_t step) const {
-  for (std::size_t rank = 0; rank < words_.size(); ++rank)
-    if (const std::uint64_t in = seen(word(rank, kind)); in != 0 && in <= step) return true;
-  return false;
+const CollectiveCall& LaneAllreduce::call_of(std::byte* part, std::int64_t numbers) {
+  call_.recvbuf = part;
+  call_.send.count = call_.receive.count = numbers;
+  return call_;
 }
 
-namespace {
-
-/// What the first rank of a node tells the others.
-struct SlotsRecord {
-  SharedDeviceMemory memory;
-  std::array<unsigned char, 16> uuid{};
-  bool is_there = false;
-};
-
-std::array<unsigned char, 16> uuid_of(const Device& device) {
-  std::array<unsigned char, 16> uuid{};
-  const lnw_device_info info = device.info();
-  std::copy_n(info.uuid, uuid.size(), uuid.begin());
-  return uuid;
+void LaneAllreduce::prepare(MPI_Info info, std::byte* part, std::int64_t numbers) {
+  if (find(numbers) == nullptr) prepared_.push_back({numbers, make_dense(comm_->get(), info, call_of(part, numbers))});
 }
 
-}  // namespace
-
-DeviceSlots::DeviceSlots(const PrivateComm& comm, const Region& node, const Device& device, std::int64_t slot_bytes)
-    : slot_bytes_(slot_bytes) {
-  const bool leads = comm.rank() == node.members.front();
-  SlotsRecord mine;
-  mine.uuid = uuid_of(device);
-  try {
-    if (leads) {
-      memory_ = DeviceMemory(device, node.members.size() * static_cast<std::size_t>(slot_bytes));
-      if (node.members.size() > 1) mine.memory = share_device_memory(memory_.data());
-      first_ = memory_.data();
-      mine.is_there = true;
-    }
-  } catch (const Error&) {
-    first_ = nullptr;
-  }
-  if (node.members.size() > 1) {
-    MpiBootstrap bootstrap(comm);
-    const SlotsRecord leaders = gather(bootstrap, node, mine).front();
-    if (leaders.uuid != mine.uuid) refusal_ = SharingRefusal::several_devices;
-    if (!leads && leaders.is_there && refusal_ == SharingRefusal::none) open(device, leaders.memory);
-  }
-  if (first_ == nullptr && refusal_ == SharingRefusal::none) refusal_ = SharingRefusal::not_opened;
-}
-
-void DeviceSlots::open(const Device& device, const SharedDeviceMemory& memory) {
-  try {
-    mapping_ = IpcMapping(device, memory);
-    first_ = mapping_.data();
-  } catch (const Error&) {  // the others are told by the refusal
-  }
+void LaneAllreduce::start(std::byte* part, std::int64_t numbers) {
+  active_ = find(numbers);
+  if (active_ == nullptr) return check_mpi(run_dense(comm_->get(), call_of(part, numbers)), "MPI_Allreduce");
+  if (!active_->start()) throw Error(ErrorKind::request, std::string("request ") + text_of(active_->state()));
 }
 
 namespace {
 
 constexpr std::size_t most_number_bytes = 8;
 
-/// The number behind the part that goes along a lane. Combined with its like it stays as it is, unless a rank has
-/// failed, whose is another.
-struct LaneStatus {
+/// The number behind the part that goes along a lane, 0 or 1. Combined with its like it stays as it is, unless a rank
+/// has failed, whose is the other.
+std::array<std::byte, most_number_bytes> lane_status(const DeviceOperation& operation, bool failed) {
+  static constexpr std::int32_t integer = 1;
+  static constexpr std::int64_t wide = 1;
+  static constexpr float single = 1;
+  static constexpr double real = 1;
+  static constexpr std::array<const void*, 6> ones{&integer, &integer, &wide, &wide, &single, &real};
   std::array<std::byte, most_number_bytes> bytes{};
-
-  LaneStatus(const DeviceOperation& operation, bool failed) {
-    const bool counts = operation.operation == LNW_DEVICE_SUM || operation.operation == LNW_DEVICE_MAX;
-    if (counts == failed) put_one(operation.number);
-  }
-
- private:
-  template <class Number>
-  void put(Number number) {
-    std::memcpy(bytes.data(), &number, sizeof number);
-  }
-  void put_one(int number) {
-    switch (number) {
-      case LNW_DEVICE_INT32:
-      case LNW_DEVICE_UINT32:
-        return put(std::int32_t{1});
-      case LNW_DEVICE_INT64:
-      case LNW_DEVICE_UINT64:
-        return put(std::int64_t{1});
-      case LNW_DEVICE_FLOAT32:
-        return put(1.0F);
-      default:
-        return put(1.0);
-    }
-  }
-};
+  const bool counts = operation.operation == LNW_DEVICE_SUM || operation.operation == LNW_DEVICE_MAX;
+  if (counts == failed)
+    std::memcpy(bytes.data(), ones[static_cast<std::size_t>(operation.number)],
+                static_cast<std::size_t>(operation.number_bytes));
+  return bytes;
+}
 
 }  // namespace
 
 SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, const Device& device)
     : comm_(comm),
+      bootstrap_(comm),
       node_(known.node),
       is_one_node_(known.layout.regions() == 1),
       limit_(std::max<std::int64_t>(known.hints.staging_limit / known.layout.largest(), smallest_slot)),
       device_(device),
-      words_(comm, known.node, known.sharing),
+      steps_(bootstrap_, known.node, std::ranges::includes(known.sharing.members, known.node.members)),
       lanes_(known.layout.smallest()),
       stream_(device) {}
 
 /// Work on the slots and buffers must not outlive them.
 SharedDeviceExchange::~SharedDeviceExchange() {
-  try {
+  // Whoever waited has been told of a failure, after which the device is of no use any more.
+  (void)failure_of([this] {
     if (stream_) stream_.synchronize();
-  } catch (...) {
-    // Whoever waited has been told, and the device is of no use any more.
-  }
+  });
 }
 
 /// Powers of two, so that slots are seldom made again, up to the limit.
@@ -155,19 +97,20 @@ std::int64_t SharedDeviceExchange::wanted(std::int64_t bytes) const {
 }
 
 SharingRefusal SharedDeviceExchange::make_slots(std::int64_t bytes) {
-  auto made = std::make_unique<DeviceSlots>(comm_, node_, device_, wanted(bytes));
+  auto made = std::make_unique<SharedSlots>(bootstrap_, node_, device_, wanted(bytes));
+  SharingRefusal refusal = SharingRefusal::none;
+  if (!made->is_there()) refusal = SharingRefusal::not_opened;
+  if (!made->is_on_one_device()) refusal = SharingRefusal::several_devices;
   DeviceMemory part;
-  auto mine = static_cast<std::int32_t>(made->refusal());
   try {
     // Parts differ by a number, and another one goes behind them.
     const std::int64_t part_bytes = made->slot_bytes() / lanes_ + 2 * static_cast<std::int64_t>(most_number_bytes);
     if (lane() >= 0) part = DeviceMemory(device_, static_cast<std::size_t>(part_bytes), MemoryKind::pinned);
   } catch (const Error&) {
-    mine = std::max(mine, static_cast<std::int32_t>(SharingRefusal::not_opened));
+    refusal = SharingRefusal::not_opened;
   }
-  std::int32_t all = 0;
-  reduce_progressing(&mine, &all, 1, MPI_INT32_T, MPI_MAX, comm_);
-  if (all != 0) return static_cast<SharingRefusal>(all);
+  refusal = last_of_all(refusal, comm_);
+  if (refusal != SharingRefusal::none) return refusal;
   const bool had_slots = slots_ != nullptr;
   slots_ = std::move(made);
   part_ = std::move(part);
@@ -177,198 +120,155 @@ SharingRefusal SharedDeviceExchange::make_slots(std::int64_t bytes) {
 
 SharedDeviceExchange::Part SharedDeviceExchange::part_of(std::int64_t numbers) const {
   if (!combines()) return {};
-  const auto number = static_cast<std::int64_t>(words_.own());
+  const auto number = static_cast<std::int64_t>(steps_.own());
   const std::int64_t begin = numbers * number / lanes_;
   return {begin, numbers * (number + 1) / lanes_ - begin};
 }
 
-SharedDeviceExchange::LaneCounts SharedDeviceExchange::lane_counts(const DeviceOperation& operation,
-                                                                   std::int64_t numbers) const {
+/// Of most pieces, and of the last one. Requests first: others wait for those.
+void SharedDeviceExchange::prepare(const DeviceOperation& operation, std::int64_t numbers, MPI_Info info,
+                                   LaneAllreduce& lane) {
   const std::int64_t piece = numbers_of_piece(operation);
-  const std::int64_t last = (numbers - 1) % piece + 1;
-  const auto of = [&](std::int64_t piece_numbers) {
-    const std::int64_t count = part_of(piece_numbers).count;
-    return count == 0 ? 0 : count + 1;
-  };
-  return {of(std::min(piece, numbers)), of(last)};
-}
-
-void SharedDeviceExchange::prepare(const DeviceOperation& operation, std::int64_t numbers) {
-  const std::int64_t piece = numbers_of_piece(operation);
-  for (const std::int64_t piece_numbers : {std::min(piece, numbers), (numbers - 1) % piece + 1})
-    if (const std::int64_t count = part_of(piece_numbers).count; count > 0)
-      (void)moves_of(operation, count * operation.number_bytes);
+  const std::array<std::int64_t, 2> counts{part_of(std::min(piece, numbers)).count,
+                                           part_of((numbers - 1) % piece + 1).count};
+  for (const std::int64_t count : counts)
+    if (count > 0 && this->lane() >= 0) lane.prepare(info, part_.data(), count + 1);
+  for (const std::int64_t count : counts)
+    if (count > 0) (void)moves_of(operation, count * operation.number_bytes);
 }
 
 /// to = to op from, of numbers that lie one after the other.
 const Moves& SharedDeviceExchange::moves_of(const DeviceOperation& operation, std::int64_t bytes) {
-  for (const KeptMoves& kept : moves_)
-    if (kept.operation == operation.operation && kept.number == operation.number && kept.bytes == bytes)
-      return kept.moves;
-  if (moves_.size() == most_moves) moves_.erase(moves_.begin());
+  const KeptMoves* const kept = moves_.find([&](const KeptMoves& one) {
+    return one.operation == operation.operation && one.number == operation.number && one.bytes == bytes;
+  });
+  if (kept != nullptr) return kept->moves;
   const lnw_device_run run{0, 0, bytes, bytes, bytes, 1, 1, 0};
-  moves_.push_back({operation.operation, operation.number, bytes, Moves(device_, operation, {&run, 1})});
-  return moves_.back().moves;
+  return moves_.add({operation.operation, operation.number, bytes, Moves(device_, operation, {&run, 1})}).moves;
 }
 
 template <class Body>
-void SharedDeviceExchange::attempt(std::uint64_t step, Body&& body) {
-  if (node_has_failed_) return;
-  try {
-    body();
-  } catch (...) {
-    fail(step);
-  }
+void SharedDeviceExchange::attempt(Body&& body) {
+  if (!node_has_failed_) note(failure_of(body));
 }
 
-/// In a catch block.
-void SharedDeviceExchange::fail(std::uint64_t step) {
-  if (!failure_) failure_ = std::current_exception();
+void SharedDeviceExchange::note(const std::exception_ptr& failure) {
+  if (!failure) return;
+  if (!failure_) failure_ = failure;
   node_has_failed_ = true;
-  words_.fail_in(step);
+  steps_.fail_in(step_);
 }
 
 /// Also after a failure: what had been put into the stream before it must not outlive the call.
-bool SharedDeviceExchange::device_is_idle(std::uint64_t step) {
-  try {
-    return stream_.idle();
-  } catch (...) {
-    fail(step);
-    return true;
-  }
+bool SharedDeviceExchange::device_is_idle() {
+  bool idle = true;
+  note(failure_of([&] { idle = stream_.idle(); }));
+  return idle;
 }
 
-void SharedDeviceExchange::start(const std::byte* from, std::byte* to, std::int64_t numbers,
-                                 const DeviceOperation& operation, LaneAllreduce* lane) {
-  from_ = from;
-  to_ = to;
-  left_ = numbers;
+void SharedDeviceExchange::start(const CollectiveCall& call, const DeviceOperation& operation, LaneAllreduce& lane) {
+  to_ = static_cast<std::byte*>(call.recvbuf);
+  from_ = is_in_place(call) ? to_ : static_cast<const std::byte*>(call.sendbuf);
+  left_ = call.receive.count;
   operation_ = operation;
-  lane_ = lane;
+  lane_ = &lane;
   failure_ = nullptr;
   begin_piece();
 }
 
 bool SharedDeviceExchange::progress() {
-  while (state_ != State::ended)
+  while (awaited_ != Awaited::nothing)
     if (!advance()) return false;
   if (failure_ || node_has_failed_) throw_failure();
   return true;
 }
 
 bool SharedDeviceExchange::advance() {
-  switch (state_) {
-    case State::filling:
-      if (!device_is_idle(in_slot())) return false;
-      words_.reach(in_slot());
-      state_ = State::filled;
-      return true;
-    case State::filled:
-      if (!words_.all_reached(in_slot())) return false;
-      node_has_failed_ = node_has_failed_ || words_.some_failed(in_slot());
-      combine();
-      state_ = State::combining;
-      return true;
-    case State::combining:
-      if (!device_is_idle(is_combined())) return false;
+  if (awaited_ == Awaited::lane) return end_lane();
+  if (awaited_ == Awaited::device) {
+    if (!device_is_idle()) return false;
+    if (has_for_lane_) {
       start_lane();
-      state_ = State::in_lane;
       return true;
-    case State::in_lane:
-      if (!end_lane()) return false;
-      state_ = State::returning;
-      return true;
-    case State::returning:
-      if (!device_is_idle(is_combined())) return false;
-      words_.reach(is_combined());
-      state_ = State::combined;
-      return true;
-    case State::combined:
-      if (!words_.all_reached(is_combined())) return false;
-      take();
-      return true;
-    case State::taking:
-      if (!device_is_idle(is_taken())) return false;
-      words_.reach(is_taken());
-      state_ = State::taken;
-      return true;
-    case State::taken:
-      // The first slot, in which the result is, is free for the next vector, or to be freed.
-      if (words_.own() == 0 && !words_.all_reached(is_taken())) return false;
-      end_piece();
-      return true;
-    case State::ended:
-      return true;
+    }
+    steps_.reach(step_);
+    awaited_ = Awaited::ranks;
   }
+  // The first slot, in which the result is, is free for the next vector, or to be freed, when all have taken it.
+  const bool waits = phase_ != Phase::take || steps_.own() == 0;
+  if (waits && !steps_.all_reached(step_)) return false;
+  go_on();
   return true;
 }
 
+void SharedDeviceExchange::go_on() {
+  if (phase_ == Phase::take) return end_piece();
+  node_has_failed_ = node_has_failed_ || steps_.some_failed(step_);
+  if (phase_ == Phase::fill) return combine();
+  has_failed_ = is_one_node_ ? node_has_failed_ : steps_.some_told(step_);
+  if (has_failed_) {
+    awaited_ = Awaited::nothing;
+    return;
+  }
+  begin(Phase::take);
+  attempt([&] { stream_.copy(to_, slots_->slot(0), static_cast<std::size_t>(bytes_of(piece_))); });
+}
+
+void SharedDeviceExchange::begin(Phase phase) {
+  phase_ = phase;
+  ++step_;
+  awaited_ = Awaited::device;
+}
+
 void SharedDeviceExchange::begin_piece() {
-  ++pieces_;
+  begin(Phase::fill);
   piece_ = std::min(left_, numbers_of_piece(operation_));
-  attempt(in_slot(),
-          [&] { stream_.copy(slots_->slot(words_.own()), from_, static_cast<std::size_t>(bytes_of(piece_))); });
-  state_ = State::filling;
+  attempt([&] { stream_.copy(slots_->slot(steps_.own()), from_, static_cast<std::size_t>(bytes_of(piece_))); });
 }
 
 void SharedDeviceExchange::combine() {
+  begin(Phase::combine);
   const Part part = part_of(piece_);
-  is_in_lane_ = lane() >= 0 && part.count > 0;
+  has_for_lane_ = lane() >= 0 && part.count > 0;
   if (part.count == 0) return;
-  attempt(is_combined(), [&] {
+  attempt([&] {
     const std::int64_t offset = bytes_of(part.begin);
     std::byte* const result = slots_->slot(0) + offset;
     const Moves& moves = moves_of(operation_, bytes_of(part.count));
-    for (std::size_t member = 1; member < words_.size(); ++member)
+    for (std::size_t member = 1; member < steps_.size(); ++member)
       moves.launch(stream_, std::array<void*, 2>{result, slots_->slot(member) + offset});
-    if (is_in_lane_) stream_.copy(part_.data(), result, static_cast<std::size_t>(bytes_of(part.count)));
+    if (has_for_lane_) stream_.copy(part_.data(), result, static_cast<std::size_t>(bytes_of(part.count)));
   });
 }
 
 void SharedDeviceExchange::start_lane() {
-  if (!is_in_lane_) return;
-  const Part part = part_of(piece_);
-  const LaneStatus status(operation_, node_has_failed_);
-  std::memcpy(part_.data() + bytes_of(part.count), status.bytes.data(),
+  const std::int64_t count = part_of(piece_).count;
+  std::memcpy(part_.data() + bytes_of(count), lane_status(operation_, node_has_failed_).data(),
               static_cast<std::size_t>(operation_.number_bytes));
-  try {
-    lane_->start(part_.data(), part.count + 1);
-  } catch (...) {
-    fail(is_combined());
-    is_in_lane_ = false;
-  }
+  const std::exception_ptr failure = failure_of([&] { lane_->start(part_.data(), count + 1); });
+  note(failure);
+  has_for_lane_ = failure == nullptr;
+  if (has_for_lane_) awaited_ = Awaited::lane;
 }
 
 bool SharedDeviceExchange::end_lane() {
-  if (!is_in_lane_) return true;
-  try {
-    if (!lane_->test()) return false;
-  } catch (...) {
-    fail(is_combined());
-    return true;
-  }
+  bool is_over = true;
+  const std::exception_ptr failure = failure_of([&] { is_over = lane_->test(); });
+  if (!is_over) return false;
+  has_for_lane_ = false;
+  awaited_ = Awaited::device;
+  note(failure);
+  if (failure) return true;
   const Part part = part_of(piece_);
   const std::int64_t bytes = bytes_of(part.count);
-  const LaneStatus good(operation_, false);
-  if (std::memcmp(part_.data() + bytes, good.bytes.data(), static_cast<std::size_t>(operation_.number_bytes)) != 0) {
+  if (std::memcmp(part_.data() + bytes, lane_status(operation_, false).data(),
+                  static_cast<std::size_t>(operation_.number_bytes)) != 0) {
     node_has_failed_ = true;
-    words_.fail_in(is_combined());
-    words_.tell_in(is_combined());
+    steps_.fail_in(step_);
+    steps_.tell_in(step_);
   }
-  attempt(is_combined(),
-          [&] { stream_.copy(slots_->slot(0) + bytes_of(part.begin), part_.data(), static_cast<std::size_t>(bytes)); });
+  attempt([&] { stream_.copy(slots_->slot(0) + bytes_of(part.begin), part_.data(), static_cast<std::size_t>(bytes)); });
   return true;
-}
-
-void SharedDeviceExchange::take() {
-  node_has_failed_ = node_has_failed_ || words_.some_failed(is_combined());
-  has_failed_ = is_one_node_ ? node_has_failed_ : words_.some_told(is_combined());
-  if (has_failed_) {
-    state_ = State::ended;
-    return;
-  }
-  attempt(is_taken(), [&] { stream_.copy(to_, slots_->slot(0), static_cast<std::size_t>(bytes_of(piece_))); });
-  state_ = State::taking;
 }
 
 void SharedDeviceExchange::end_piece() {
@@ -378,7 +278,7 @@ void SharedDeviceExchange::end_piece() {
   if (left_ > 0)
     begin_piece();
   else
-    state_ = State::ended;
+    awaited_ = Awaited::nothing;
 }
 
 void SharedDeviceExchange::throw_failure() {

@@ -22,6 +22,12 @@ std::int64_t NodeMemory::metadata_bytes() const {
   return static_cast<std::int64_t>(sizeof *this + peers.size() * sizeof *peers.begin());
 }
 
+std::vector<std::byte*> NodeMemory::windows() const {
+  std::vector<std::byte*> all;
+  for (const auto& [rank, part] : peers) all.push_back(part.window);
+  return all;
+}
+
 std::shared_ptr<PlanMemory> plan_memory(std::shared_ptr<NodeMemory> node) {
   auto memory = std::make_shared<PlanMemory>();
   memory->window = memory->words = node->own.window;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/bytes/types.hpp"
 #include "runtime/carriers/memory.hpp"
@@ -25,6 +26,8 @@ class NodeMemory final : public CarrierMemory {
     if (mapping) mapping->pin(device);
   }
   [[nodiscard]] std::int64_t metadata_bytes() const override;
+  /// Of all ranks of the node, in their order.
+  [[nodiscard]] std::vector<std::byte*> windows() const;
 
   Part own;
   std::map<Rank, Part> peers;  ///< all ranks of the node
