@@ -9,6 +9,7 @@
 
 #include "exchange.hpp"
 #include "plan/plan.hpp"
+#include "setting.hpp"
 
 namespace {
 
@@ -53,6 +54,10 @@ int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, voi
   const int code = PMPI_Win_allocate(bytes, unit, info, refused < 0 ? comm : MPI_COMM_SELF, base, window);
   if (refused >= 0 && code == MPI_SUCCESS) useless = *window;
   return code;
+}
+int MPI_Win_create(void* base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* window) {
+  if (refused < 0) return PMPI_Win_create(base, bytes, unit, info, comm, window);
+  return MPI_Win_allocate(bytes, unit, info, comm, &base, window);  // Open MPI makes none of one rank of given memory
 }
 #pragma GCC visibility pop
 
@@ -161,6 +166,123 @@ TEST_F(RmaTest, ArrivesWhereALaterRequestHasBegun) {
     complete(operation.request, by_test);
     Operation later(Op::allgather, graph.get(), 2, {{"lnw_machine", alone}});
     EXPECT_TRUE(operation.exchange.arrived());
+  }
+}
+
+/// A persistent all-to-all-v by windows, with blocks of other sizes for each pair, some of them of none, and what it
+/// says of itself.
+struct AllToAll {
+  AllToAll(MPI_Comm comm, int rank, int size, int seed) : rank_(rank), size_(size), seed_(seed) {
+    for (int peer = 0; peer < size; ++peer) {
+      send_counts.push_back(count_of(rank, peer));
+      receive_counts.push_back(count_of(peer, rank));
+      places.push_back(peer * most);
+    }
+    send.resize(static_cast<std::size_t>(size * most));
+    receive.resize(send.size());
+    EXPECT_MPI(LNW_Alltoallv_init(send.data(), send_counts.data(), places.data(), MPI_INT, receive.data(),
+                                  receive_counts.data(), places.data(), MPI_INT, comm, MPI_INFO_NULL, &request));
+    MPI_Info info = MPI_INFO_NULL;
+    EXPECT_MPI(LNW_Request_get_info(request, &info));
+    char value[MPI_MAX_INFO_VAL] = "";
+    int found = 0;
+    MPI_Info_get(info, "lnw_strategy", sizeof value - 1, value, &found);
+    strategy = value;
+    MPI_Info_free(&info);
+  }
+  ~AllToAll() { EXPECT_MPI(LNW_Request_free(&request)); }
+  AllToAll(const AllToAll&) = delete;
+  AllToAll& operator=(const AllToAll&) = delete;
+
+  void fill(int turn) {
+    for (int i = 0; i < size_ * most; ++i) send[static_cast<std::size_t>(i)] = value_of(rank_, i, turn);
+    std::ranges::fill(receive, -1);
+    put_messages = 0;
+  }
+  /// Nothing else is written.
+  [[nodiscard]] bool arrived(int turn) const {
+    for (int i = 0; i < size_ * most; ++i) {
+      const int peer = i / most;
+      const bool is_in_block = i % most < receive_counts[static_cast<std::size_t>(peer)];
+      if (receive[static_cast<std::size_t>(i)] != (is_in_block ? value_of(peer, rank_ * most + i % most, turn) : -1))
+        return false;
+    }
+    return true;
+  }
+  [[nodiscard]] int blocks_for_others() const {
+    int blocks = 0;
+    for (int peer = 0; peer < size_; ++peer)
+      blocks += peer != rank_ && send_counts[static_cast<std::size_t>(peer)] > 0 ? 1 : 0;
+    return blocks;
+  }
+
+  std::string strategy;
+  LNW_Request request = LNW_REQUEST_NULL;
+
+ private:
+  static constexpr int most = 4;
+  [[nodiscard]] int count_of(int from, int to) const { return (3 * from + to + seed_) % (most + 1); }
+  [[nodiscard]] int value_of(int from, int i, int turn) const { return ((turn * 100 + from) * 100 + i) * 10 + seed_; }
+
+  int rank_;
+  int size_;
+  int seed_;
+  std::vector<int> send_counts, receive_counts, places, send, receive;
+};
+
+/// Each block is one put. Ranks are late in turn, the communicator is freed while requests of it are there, and each
+/// rank frees them in another order.
+TEST_F(RmaTest, AllToAllsOutliveTheirCommunicator) {
+  if (uses_devices()) GTEST_SKIP() << "SKIP: the arrays are in memory of the host";
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  for (const std::string rule : {"rma_fence", "rma_lock"}) {
+    const Setting collective("LANEWAY_COLLECTIVE", "alltoall:" + rule);
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    std::vector<std::unique_ptr<AllToAll>> all;
+    for (const int seed : {1, 2}) all.push_back(std::make_unique<AllToAll>(copy, rank(), size(), seed));
+    const bool in_windows = all.front()->strategy == rule;
+    MPI_Comm_free(&copy);
+    for (int turn = 0; turn < 6; ++turn)
+      for (const auto& each : all) {
+        each->fill(turn);
+        if (turn % size() == rank()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_MPI(LNW_Start(&each->request));
+        complete(each->request, turn % 2 == 1);
+        EXPECT_EQ(put_messages, in_windows ? each->blocks_for_others() : 0);
+        ASSERT_TRUE(each->arrived(turn)) << rule << ", turn " << turn;
+      }
+    if (rank() % 2 == 0) std::ranges::reverse(all);
+    while (!all.empty()) all.pop_back();
+  }
+}
+
+/// Where one rank gets no window, the all-to-all is MPI's on all of them. Others of the communicator get theirs.
+TEST_F(RmaTest, WithoutWindowsTheAllToAllIsMpis) {
+  if (size() < 2 || uses_devices()) GTEST_SKIP() << "SKIP: nothing is put between ranks";
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  for (const std::string rule : {"rma_fence", "rma_lock"}) {
+    const Setting collective("LANEWAY_COLLECTIVE", "alltoall:" + rule);
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    const Comm comm(copy);
+    const bool have_windows = AllToAll(comm.get(), rank(), size(), 1).strategy == rule;
+    for (const int refusing : {size() - 1, -1}) {
+      refused = refusing;
+      AllToAll one(comm.get(), rank(), size(), 2);
+      refused = -1;
+      if (useless != MPI_WIN_NULL) {  // nobody else could free it
+        if (rule == "rma_lock") MPI_Win_unlock_all(useless);
+        MPI_Win_free(&useless);
+      }
+      EXPECT_EQ(one.strategy, have_windows && refusing < 0 ? rule : "mpi");
+      for (int turn = 0; turn < 2; ++turn) {
+        one.fill(turn);
+        EXPECT_MPI(LNW_Start(&one.request));
+        complete(one.request, turn == 1);
+        ASSERT_TRUE(one.arrived(turn)) << rule << ", refused by " << refusing << ", turn " << turn;
+      }
+    }
   }
 }
 
