@@ -12,6 +12,7 @@
 
 #include "algorithms/trials/expected_exchanges.hpp"
 #include "base/bytes/mix.hpp"
+#include "base/simulated.hpp"
 
 namespace laneway {
 
@@ -25,6 +26,20 @@ struct TrialRules {
   double least_gain = 0;     ///< a way must save more than this share of the first way's time to be taken
   double clear = 0;          ///< a larger share between the first two ways is a clear difference
   std::int64_t keep = 0;     ///< of each way the last so many samples count, in memory taken before; 0: all
+
+  /// @name Of exchanges that the library makes for nothing else
+  /// @{
+  std::size_t most_ways = 2;    ///< of all ways so many, the most promising, are timed
+  double hopeless = 0;          ///< a way is expected to take more than so many times the least; 0: none is hopeless
+  bool warms_up = false;        ///< an exchange of each way comes first, which does not count
+  double seconds = 0;           ///< that all samples are to take
+  std::int64_t fewest = 0;      ///< samples of each way, however long they take
+  double turn_seconds = 0;      ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
+  double most_of_turn = 1;      ///< exchanges in a row
+  bool apart = false;           ///< ranks meet between those, too; otherwise some could run ahead of the others
+  double out_after_first = 0;   ///< a way is out that then took more than so many times the least; 0: none is
+  double out_after_sample = 0;  ///< likewise
+  /// @}
 };
 
 /// Calls of an operation in a running program, from each to the next. Such an interval has other work of the program in
@@ -43,11 +58,35 @@ inline constexpr TrialRules trial_of_cycles{.samples = 16, .longest = 1.0 / 4, .
 
 /// Exchanges of candidate plans, one after another in nobody's program, until the slowest of all ranks is done. That
 /// makes every accident of any rank count, so only the median does. No plan is preferred: none is in use yet.
-inline constexpr TrialRules trial_of_plans{.samples = 100, .shortest = 0.5, .longest = 0.5};
+inline constexpr TrialRules trial_of_plans{.samples = 100,
+                                           .shortest = 0.5,
+                                           .longest = 0.5,
+                                           .most_ways = 3,
+                                           .warms_up = true,
+                                           .seconds = simulated ? 0 : 0.2,
+                                           .fewest = 5};
 
-/// Rounds of a collective's rules beside MPI's own operation, the first way, which all ranks are in. Each sample is
-/// what the slowest of all ranks takes, of which the least tells most. What a rule gains pays for its setup.
-inline constexpr TrialRules trial_of_rules{.samples = 3, .longest = 1, .least_gain = 0.03};
+/// A collective's rules beside MPI's own operation, the first way, which all ranks are in. Each sample is what the
+/// slowest of all ranks takes, of which the least tells most. What a rule gains pays for its setup. The model does not
+/// know the memory of nodes, and a first exchange also has what it costs to come first.
+inline constexpr TrialRules trial_of_rules{.samples = 3,
+                                           .longest = 1,
+                                           .least_gain = 0.03,
+                                           .most_ways = 7,
+                                           .hopeless = 10,
+                                           .fewest = 3,
+                                           .turn_seconds = 2e-3,
+                                           .most_of_turn = 50,
+                                           .out_after_first = 4,
+                                           .out_after_sample = 1.5};
+
+/// Those of long calls, which are tried early: the trial is not to cost much more than they do.
+inline constexpr TrialRules trial_of_long_rules = [] {
+  TrialRules rules = trial_of_rules;
+  rules.most_ways = 4;
+  rules.most_of_turn = 3;
+  return rules;
+}();
 
 /// Calls after which a trial of ways to run them pays. It costs some ten long calls, so that after as many it at most
 /// doubles what has been spent. Short calls are timed many at a time: they must be as many as an unknown program is
@@ -95,11 +134,12 @@ class Autotuner {
       samples[static_cast<std::size_t>(n) / samples_.size() % kept] = seconds;
   }
   /// Of all ways at once, in place of turns: a sample of each that is still in. Then that is out which takes more than
-  /// `most` times the least, for its turns would cost more than they tell. Ranks that give equal seconds come to equal
-  /// ends.
+  /// `most` times the least, for its turns would cost more than they tell; 0: all stay in. Ranks that give equal
+  /// seconds come to equal ends.
   void add_round(std::span<const double> seconds, double most) {
     for (std::size_t way = 0; way < samples_.size(); ++way)
       if (in_[way]) samples_[way].push_back(seconds[way]);
+    if (most == 0) return;
     const std::vector<double> means = typical();
     const double limit = most * *std::ranges::min_element(means);
     for (std::size_t way = 0; way < samples_.size(); ++way) in_[way] = in_[way] && means[way] <= limit;

@@ -4,30 +4,23 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string_view>
 
 #include "algorithms/cost/tuning_file.hpp"
-#include "algorithms/trials/autotuner.hpp"
 #include "base/bytes/mix.hpp"
 #include "base/simulated.hpp"
 #include "communicator/background.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/check.hpp"
-#include "operations/choose/costs.hpp"
+#include "operations/choose/trial.hpp"
 #include "runtime/carriers/messages/p2p.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
 
 namespace {
-
-/// So many strategies are timed, for about so long, with at least so many exchanges each.
-constexpr std::size_t most_ways = 3;
-constexpr double seconds_of_trials = simulated ? 0 : 0.2;
-constexpr std::int64_t fewest_exchanges = 5;
 
 /// Memory for the ranges of one side of a pattern, laid out as the user's buffer. Pages that no range touches cost
 /// nothing.
@@ -120,75 +113,10 @@ std::optional<std::size_t> recall(const PrivateComm& comm, const std::optional<T
     for (std::size_t c = 0; entry && c < rows.size(); ++c)
       if (rows[c]->name == entry->strategy) index = static_cast<int>(c);
   }
-  if constexpr (simulated) {
-    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-    check_mpi(MPI_Ibcast(&index, 1, MPI_INT, 0, comm.get(), request.data()), "MPI_Ibcast");
-    wait_all_progressing(comm, request);
-    return index < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(index));
-  }
   // Only the first rank's counts.
   const std::vector<int> mine = {comm.rank() == 0 ? index : -1};
   index = reduce_progressing(mine, MPI_INT, MPI_MAX, comm).front();
   return index < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(index));
-}
-
-/// Those of the least predicted cost, and the one that the model has chosen.
-std::vector<std::size_t> most_promising(const Selection& selection) {
-  std::vector<std::size_t> order(selection.predictions.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if ((a == selection.chosen) != (b == selection.chosen)) return a == selection.chosen;
-    return selection.predictions[a].seconds < selection.predictions[b].seconds;
-  });
-  order.resize(std::min(order.size(), most_ways));
-  return order;
-}
-
-double seconds_of(Exchange& exchange, const PrivateComm& comm) {
-  if constexpr (simulated) {
-    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
-    check_mpi(MPI_Ibarrier(comm.get(), request.data()), "MPI_Ibarrier");
-    wait_all_progressing(comm, request);
-  } else {
-    barrier_progressing(comm);
-  }
-  const double begin = MPI_Wtime();
-  exchange.start();
-  exchange.wait();
-  return MPI_Wtime() - begin;
-}
-
-/// Which of the plans is the fastest, and seconds until the last rank has completed an exchange of each.
-struct Found {
-  std::size_t best = 0;
-  std::vector<double> seconds;
-};
-
-Found try_plans(const PrivateComm& comm, const Agreed& agreed, const std::vector<Planned>& plans, Buffers buffers) {
-  P2PTransport transport(comm.get(), agreed.tag);
-  const Helper helper = find_helper(agreed.hints.progress);
-  employ(helper);
-  std::vector<std::unique_ptr<Exchange>> exchanges;
-  std::vector<double> once;
-  for (const Planned& planned : plans) {
-    exchanges.push_back(
-        std::make_unique<Exchange>(planned.plan, buffers, transport, progress_by(helper), planned.memory));
-    (void)seconds_of(*exchanges.back(), comm);
-    once.push_back(seconds_of(*exchanges.back(), comm));
-  }
-  once = reduce_progressing(once, MPI_DOUBLE, MPI_MAX, comm);
-  const double all_once = std::accumulate(once.begin(), once.end(), 1e-9);
-  TrialRules rules = trial_of_plans;
-  rules.samples = std::clamp(static_cast<std::int64_t>(std::min(seconds_of_trials / all_once, 1e6)), fewest_exchanges,
-                             trial_of_plans.samples);
-  Autotuner trial(rules, plans.size());
-  std::vector<double> times(plans.size() * static_cast<std::size_t>(rules.samples));
-  for (std::size_t n = 0; n < times.size(); ++n)
-    times[n] = seconds_of(*exchanges[trial.way_of(static_cast<std::int64_t>(n))], comm);
-  for (const double seconds : reduce_progressing(times, MPI_DOUBLE, MPI_MAX, comm)) trial.add(seconds);
-  Found found{0, trial.typical()};
-  found.best = trial.decide(found.seconds).value();
-  return found;
 }
 
 /// The plan of one of the strategies alone.
@@ -221,7 +149,9 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
   }
   std::vector<Planned> plans = {first()};
   Reasons reasons = plans.front().reasons;
-  const std::vector<std::size_t> order = most_promising(reasons.selection);
+  std::vector<double> predicted;
+  for (const Prediction& prediction : reasons.selection.predictions) predicted.push_back(prediction.seconds);
+  const std::vector<std::size_t> order = most_promising(predicted, reasons.selection.chosen, trial_of_plans);
   for (const std::size_t c : std::span(order).subspan(1))
     plans.push_back(plan_of(rows[c], communicator, comm, agreed, candidate));
   // Memory that the result shares with other requests may be in use, and nobody fires events of trials.
@@ -230,14 +160,25 @@ Planned measure(Communicator& communicator, const PrivateComm& comm, const Agree
   alone.events = {};
   std::vector<Planned> trials;
   for (const Planned& planned : plans) trials.push_back(local(planned, alone));
-  const auto [best, seconds] = try_plans(comm, agreed, trials, {send.data(), receive.data()});
-  if (file) file->remember(key, {std::string(rows[order[best]]->name), seconds[best]});
+  P2PTransport transport(comm.get(), agreed.tag);
+  const Helper helper = find_helper(agreed.hints.progress);
+  employ(helper);
+  std::vector<TrialCandidate> candidates;
+  for (std::size_t t = 0; t < order.size(); ++t)
+    candidates.push_back({std::string(rows[order[t]]->name), predicted[order[t]],
+                          [exchange = std::make_shared<Exchange>(trials[t].plan, Buffers{send.data(), receive.data()},
+                                                                 transport, progress_by(helper), trials[t].memory)] {
+                            exchange->start();
+                            exchange->wait();
+                          }});
+  auto [best, measured] = try_candidates(comm, candidates, trial_of_plans);
+  candidates.clear();
+  if (file) file->remember(key, {measured[best].strategy, measured[best].seconds});
   const bool is_as_tried = use.shared_staging == 0 && use.events.empty();
   Planned fastest = !is_as_tried ? local(std::move(plans[best]), use) : std::move(trials[best]);
   reasons.strategy = fastest.reasons.strategy;
   reasons.selection.chosen = order[best];
-  for (std::size_t t = 0; t < order.size(); ++t)
-    reasons.measured.push_back({std::string(rows[order[t]]->name), seconds[t]});
+  reasons.measured = std::move(measured);
   fastest.reasons = std::move(reasons);
   return fastest;
 }

@@ -9,12 +9,11 @@
 
 #include "algorithms/collective/choice.hpp"
 #include "algorithms/lowering/pack.hpp"
-#include "algorithms/trials/autotuner.hpp"
 #include "base/simulated.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
-#include "operations/choose/reasons.hpp"
+#include "operations/choose/trial.hpp"
 #include "operations/collective/execution/mpi.hpp"
 #include "operations/request/mpi_exchange.hpp"
 
@@ -25,18 +24,10 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 24;        // of a buffer: a trial has its own
 constexpr std::int64_t most_named_bytes = std::int64_t{1} << 20;  // of a buffer: larger ones gain nothing in memory
 constexpr double calls_of_hint = 2;                               // before that, node memory would not pay
-constexpr std::size_t most_rules = 6;
-constexpr std::size_t most_rules_of_long = 3;
-constexpr double hopeless = 10;  // times the least that the model predicts, which does not know node memory
-constexpr double seconds_of_turn = 2e-3;
-constexpr double most_calls_of_turn = 50;
-constexpr double most_calls_of_long_turn = 3;  // they are tried early, and the trial is not to cost much more
-constexpr double out_after_one_call = 4;       // times the least, which also has what a first call costs
-constexpr double out_after_turn = 1.5;
 
 }  // namespace
 
-/// Times rules and MPI's own on buffers of its own, or makes the plan of the one rule that a hint names.
+/// Rules beside MPI's own on buffers of the library's, or the plan of the one rule that a hint names.
 class DenseTrial {
  public:
   using Result = TunedDense::Result;
@@ -57,7 +48,7 @@ class DenseTrial {
         checked_(call_, comm.rank(), comm.size(), known_.hints.order != ReductionOrder::fixed) {}
 
   Result use_named(const DenseRule& rule) {
-    add(rule);
+    add({&rule});
     leave_out_what_does_not_fit();
     return ways_.size() > 1 ? use(ways_.back(), {}) : Result{};
   }
@@ -69,23 +60,28 @@ class DenseTrial {
         choose_dense_rule(checked_.facts, known_.layout, *known_.parameters, settings_of(known_.hints),
                           has_only_messages() ? OnNode::messages : OnNode::memory);
     const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
-    const bool is_long = choice.seconds >= seconds_of_turn || calls_before_trial(bytes) < calls_before_trial(0);
-    const std::size_t most = is_long ? most_rules_of_long : most_rules;
-    for (const DenseCandidate& candidate : choice.candidates)
-      if (only != nullptr ? candidate.rule == only
-                          : ways_.size() <= most && candidate.seconds <= hopeless * choice.seconds)
-        add(*candidate.rule);
+    const bool is_long =
+        choice.seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
+    TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
+    rules.apart = has_root(call_.kind);
+    std::vector<double> seconds = {0};
+    for (const DenseCandidate& candidate : choice.candidates) seconds.push_back(candidate.seconds);
+    if (only != nullptr) {
+      add({only});
+    } else {
+      for (const std::size_t way : most_promising(seconds, 0, rules))
+        if (way > 0) add(choice.candidates[way - 1]);
+    }
     leave_out_what_does_not_fit();
-    Autotuner tuner(trial_of_rules, ways_.size());
-    time(tuner, choice.seconds, is_long ? most_calls_of_long_turn : most_calls_of_turn);
-    return decide(tuner);
+    return decide(rules);
   }
 
  private:
   /// A rule, or MPI's own operation.
-  struct Timed {
+  struct Way {
     const DenseRule* rule = nullptr;
-    std::unique_ptr<BoundPlan> bound = nullptr;  // of one that uses the memory of the node
+    double seconds = 0;                     // expected
+    std::unique_ptr<BoundPlan> bound = {};  // of one that uses the memory of the node
     bool fits = true;
   };
 
@@ -95,18 +91,18 @@ class DenseTrial {
     return {tuned_.key().alike.in_place ? received : send_.data(), received};
   }
 
-  void add(const DenseRule& rule) {
-    Plan plan = plan_dense(known_, rule, comm_, checked_);
-    Timed timed{&rule};
+  void add(const DenseCandidate& candidate) {
+    Plan plan = plan_dense(known_, *candidate.rule, comm_, checked_);
+    Way way{candidate.rule, candidate.seconds};
     if (has_only_messages()) {
-      timed.fits = packed_staging_bytes(plan) <= known_.hints.staging_limit;
+      way.fits = packed_staging_bytes(plan) <= known_.hints.staging_limit;
     } else {
       Planned planned = plan_on_node(communicator_, comm_, known_, std::move(plan));
-      timed.bound = std::make_unique<BoundPlan>(
-          ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)), bindings_of_blocking);
-      timed.fits = kept_ + timed.bound->kept_bytes() <= known_.hints.staging_limit;
+      way.bound = std::make_unique<BoundPlan>(ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)),
+                                              bindings_of_blocking);
+      way.fits = kept_ + way.bound->kept_bytes() <= known_.hints.staging_limit;
     }
-    ways_.push_back(std::move(timed));
+    ways_.push_back(std::move(way));
   }
 
   /// The largest of what all ranks give.
@@ -117,15 +113,15 @@ class DenseTrial {
   /// Into the staging memory that a hint allows, on some rank.
   void leave_out_what_does_not_fit() {
     std::vector<double> exceed;
-    for (const Timed& rule : std::span(ways_).subspan(1)) exceed.push_back(rule.fits ? 0 : 1);
+    for (const Way& rule : std::span(ways_).subspan(1)) exceed.push_back(rule.fits ? 0 : 1);
     if (!exceed.empty()) exceed = largest(exceed);
     for (std::size_t way = ways_.size(); way-- > 1;)
       if (exceed[way - 1] != 0) ways_.erase(ways_.begin() + static_cast<std::ptrdiff_t>(way));
   }
 
-  void run(const Timed& timed) {
-    if (timed.bound) return timed.bound->run(buffers_of(call_), comm_);
-    if (timed.rule != nullptr) return start_by_rule(communicator_, known_, *timed.rule, checked_, {})->wait();
+  void run(const Way& way) {
+    if (way.bound) return way.bound->run(buffers_of(call_), comm_);
+    if (way.rule != nullptr) return start_by_rule(communicator_, known_, *way.rule, checked_, {})->wait();
     run_own();
   }
 
@@ -142,87 +138,50 @@ class DenseTrial {
     own_->wait();
   }
 
-  double seconds_in_row(const Timed& timed, int calls) {
-    const double begin = MPI_Wtime();
-    for (int n = 0; n < calls; ++n) run(timed);
-    return MPI_Wtime() - begin;
-  }
-  /// Ranks that hear nothing of the others could be many calls ahead of them, which they seldom are in a program. A
-  /// barrier follows each call, and does not count.
-  double seconds_apart(const Timed& timed, int calls) {
-    double seconds = 0;
-    for (int n = 0; n < calls; ++n) {
-      seconds += seconds_in_row(timed, 1);
-      check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier");
-    }
-    return seconds;
-  }
-
-  /// A round of turns, so that what else the machine does is in all of them.
-  void time_round(Autotuner& tuner, int calls, double most) {
-    std::vector<double> seconds(ways_.size());
-    for (std::size_t way = 0; way < ways_.size(); ++way) {
-      if (!tuner.is_in(way)) continue;
-      check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier");
-      seconds[way] =
-          (has_root(tuned_.key().alike.kind) ? seconds_apart(ways_[way], calls) : seconds_in_row(ways_[way], calls)) /
-          calls;
-    }
-    tuner.add_round(largest(seconds), most);
-  }
-
-  /// Ranks are through when the slowest is: what counts is the longest of all.
-  void time(Autotuner& tuner, double expected, double most_calls) {
-    Autotuner first(trial_of_rules, ways_.size());
-    time_round(first, 1, out_after_one_call);
-    const double once = std::max({expected, std::ranges::min(first.typical()), 1e-7});
-    const int calls = static_cast<int>(std::clamp(seconds_of_turn / once, 1.0, most_calls));
-    if (calls == 1) tuner = first;
-    for (std::int64_t round = 0; round < trial_of_rules.samples; ++round) time_round(tuner, calls, out_after_turn);
-  }
-
-  Result decide(Autotuner& tuner) {
-    const std::vector<double> seconds = tuner.typical();
+  Result decide(const TrialRules& rules) {
+    std::vector<TrialCandidate> candidates;
+    for (const Way& way : ways_)
+      candidates.push_back({name(way), way.seconds, [this, run_by = &way] { run(*run_by); }});
+    TrialResult found = try_candidates(comm_, candidates, rules);
+    const auto& measured = found.measured;
     const bool has_rules = ways_.size() > 1;
-    const auto best =
-        has_rules ? static_cast<std::size_t>(std::min_element(seconds.begin() + 1, seconds.end()) - seconds.begin())
-                  : 0;
-    const bool is_rule = tuner.decide(seconds) != std::size_t{0};
-    Result result{TunedDense::State::mpi, ways_[best].rule};
-    for (std::size_t way = 1; way <= ways_.size(); ++way)
-      result.reasons.measured.push_back({name(ways_[way % ways_.size()]), seconds[way % ways_.size()]});
-    result.reasons.strategy = name(ways_[is_rule ? best : 0]);
-    result.reasons.rule_reason =
-        why(is_rule, seconds[0], has_rules ? seconds[best] : std::optional<double>(), name(ways_[best]));
+    const auto fastest = std::min_element(measured.begin() + (has_rules ? 1 : 0), measured.end(),
+                                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    Way& best = ways_[static_cast<std::size_t>(fastest - measured.begin())];
+    const bool is_rule = found.best > 0;
+    Result result{TunedDense::State::mpi, best.rule};
+    result.reasons.strategy = measured[found.best].strategy;
+    result.reasons.rule_reason = why(is_rule, measured.front().seconds, has_rules ? &*fastest : nullptr);
+    result.reasons.measured = std::move(found.measured);
     // Of a request it is told with the request.
     if (tuned_.key().form != CallForm::persistent) tell_reasons(result.reasons, comm_.rank());
-    return is_rule ? use(ways_[best], std::move(result)) : std::move(result);
+    return is_rule ? use(best, std::move(result)) : std::move(result);
   }
 
-  [[nodiscard]] static std::string name(const Timed& timed) {
-    return timed.rule != nullptr ? std::string(timed.rule->name) : "mpi";
+  [[nodiscard]] static std::string name(const Way& way) {
+    return way.rule != nullptr ? std::string(way.rule->name) : "mpi";
   }
 
-  /// `rule`: seconds of the fastest; none if there was none.
-  [[nodiscard]] static std::string why(bool is_rule, double own, std::optional<double> rule, const std::string& name) {
+  /// `rule`: the fastest; null if there was none.
+  [[nodiscard]] static std::string why(bool is_rule, double own, const Reasons::Measured* rule) {
     char text[160];
-    if (is_rule)
-      std::snprintf(text, sizeof text, "in a trial it took %.3g us, MPI's own operation %.3g us", *rule * 1e6,
-                    own * 1e6);
-    else if (rule)
-      std::snprintf(text, sizeof text, "in a trial it took %.3g us, and the fastest rule, %s, %.3g us", own * 1e6,
-                    name.c_str(), *rule * 1e6);
-    else
+    if (rule == nullptr)
       std::snprintf(text, sizeof text, "no rule fits into lnw_staging_limit");
+    else if (is_rule)
+      std::snprintf(text, sizeof text, "in a trial it took %.3g us, MPI's own operation %.3g us", rule->seconds * 1e6,
+                    own * 1e6);
+    else
+      std::snprintf(text, sizeof text, "in a trial it took %.3g us, and the fastest rule, %s, %.3g us", own * 1e6,
+                    rule->strategy.c_str(), rule->seconds * 1e6);
     return text;
   }
 
-  Result use(Timed& timed, Result result) {
-    result.best = timed.rule;
+  Result use(Way& way, Result result) {
+    result.best = way.rule;
     result.state = TunedDense::State::rule;
     // A request has memory of its own, for others of the kind may be active at the same time.
     if (tuned_.key().form != CallForm::blocking) return result;
-    result.bound = std::move(timed.bound);
+    result.bound = std::move(way.bound);
     result.bound->forget();
     return result;
   }
@@ -238,7 +197,7 @@ class DenseTrial {
   std::vector<std::byte> receive_;
   const CollectiveCall call_;
   const CheckedCollective checked_;
-  std::vector<Timed> ways_ = std::vector<Timed>(1);  // the first one is MPI's own
+  std::vector<Way> ways_ = std::vector<Way>(1);  // the first one is MPI's own
   std::optional<MpiExchange> own_;
 };
 

@@ -1,0 +1,102 @@
+#include "operations/choose/trial.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "communicator/control/control_rounds.hpp"
+
+namespace laneway {
+
+std::vector<std::size_t> most_promising(std::span<const double> seconds, std::size_t first, const TrialRules& rules) {
+  std::vector<std::size_t> order(seconds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t c) { return std::pair(c != first, seconds[c]); });
+  order.resize(std::min(order.size(), rules.most_ways));
+  const double least = order.size() > 1 ? seconds[order[1]] : 0;
+  if (rules.hopeless > 0)
+    std::erase_if(order, [&](std::size_t c) { return c != first && seconds[c] > rules.hopeless * least; });
+  return order;
+}
+
+namespace {
+
+class Trial {
+ public:
+  Trial(const PrivateComm& comm, std::span<const TrialCandidate> candidates, const TrialRules& rules)
+      : comm_(comm), candidates_(candidates), rules_(rules) {}
+
+  [[nodiscard]] TrialResult run() const {
+    if (rules_.warms_up)
+      for (const TrialCandidate& candidate : candidates_) (void)seconds_of(candidate, 1);
+    Autotuner first(rules_, candidates_.size());
+    time(first, 1, 1, rules_.out_after_first);
+    const std::vector<double> once = first.typical();
+    const int in_row = exchanges_of_turn(*std::ranges::min_element(once));
+    Autotuner all = in_row == 1 ? std::move(first) : Autotuner(rules_, candidates_.size());
+    const double once_each = std::accumulate(once.begin(), once.end(), 1e-9);
+    const auto affordable = static_cast<std::int64_t>(std::min(rules_.seconds / once_each, 1e6));
+    time(all, std::clamp(affordable, rules_.fewest, rules_.samples), in_row, rules_.out_after_sample);
+    const std::vector<double> seconds = all.typical();
+    TrialResult result{all.decide(seconds).value()};
+    for (std::size_t c = 0; c < candidates_.size(); ++c) result.measured.push_back({candidates_[c].name, seconds[c]});
+    return result;
+  }
+
+ private:
+  /// `once`: seconds that the fastest has taken so far.
+  [[nodiscard]] int exchanges_of_turn(double once) const {
+    double expected = 0;
+    for (const TrialCandidate& candidate : candidates_)
+      if (expected == 0 || (candidate.seconds > 0 && candidate.seconds < expected)) expected = candidate.seconds;
+    return static_cast<int>(
+        std::clamp(rules_.turn_seconds / std::max({once, expected, 1e-7}), 1.0, rules_.most_of_turn));
+  }
+
+  /// Of one exchange, in the mean. Other ranks begin at the same time.
+  [[nodiscard]] double seconds_of(const TrialCandidate& candidate, int exchanges) const {
+    const int together = rules_.apart ? 1 : exchanges;
+    double seconds = 0;
+    for (int begun = 0; begun < exchanges; begun += together) {
+      barrier_progressing(comm_);
+      const double begin = MPI_Wtime();
+      for (int n = 0; n < together; ++n) candidate.exchange();
+      seconds += MPI_Wtime() - begin;
+    }
+    return seconds / exchanges;
+  }
+
+  /// In each round all have a turn, so that what else the machine does is in all of them. `most`: see
+  /// Autotuner::add_round; where it takes nobody out, ranks compare after the last round alone.
+  void time(Autotuner& tuner, std::int64_t rounds, int exchanges, double most) const {
+    const std::size_t ways = candidates_.size();
+    std::vector<double> mine;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      mine.resize(mine.size() + ways);
+      const auto seconds = std::span(mine).last(ways);
+      for (std::size_t turn = 0; turn < ways; ++turn) {
+        const std::size_t way = tuner.way_of(round * static_cast<std::int64_t>(ways) + static_cast<std::int64_t>(turn));
+        if (tuner.is_in(way)) seconds[way] = seconds_of(candidates_[way], exchanges);
+      }
+      if (most == 0 && round + 1 < rounds) continue;
+      const std::vector<double> of_all = reduce_progressing(mine, MPI_DOUBLE, MPI_MAX, comm_);
+      for (std::size_t begin = 0; begin < of_all.size(); begin += ways)
+        tuner.add_round(std::span(of_all).subspan(begin, ways), most);
+      mine.clear();
+    }
+  }
+
+  const PrivateComm& comm_;
+  const std::span<const TrialCandidate> candidates_;
+  const TrialRules& rules_;
+};
+
+}  // namespace
+
+TrialResult try_candidates(const PrivateComm& comm, std::span<const TrialCandidate> candidates,
+                           const TrialRules& rules) {
+  return Trial(comm, candidates, rules).run();
+}
+
+}  // namespace laneway

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/trials/autotuner.hpp"
+#include "communicator/private_comm.hpp"
+#include "operations/choose/reasons.hpp"
+
+namespace laneway {
+
+/// One of the ways to run an operation that a trial times.
+struct TrialCandidate {
+  std::string name;
+  double seconds = 0;                   ///< that an exchange is expected to take; 0: not known
+  std::function<void()> exchange = {};  ///< runs one, in memory of the library's own
+};
+
+/// Indices of those that are worth a trial: `first`, and then, in their order, those that are expected to take the
+/// least time.
+[[nodiscard]] std::vector<std::size_t> most_promising(std::span<const double> seconds, std::size_t first,
+                                                      const TrialRules& rules);
+
+/// What a trial has found, the same on all ranks.
+struct TrialResult {
+  std::size_t best = 0;  ///< the candidate to take
+  std::vector<Reasons::Measured> measured = {};
+};
+
+/// Times the candidates in turns. What counts is when the last rank is through. All ranks have candidates of the same
+/// names. Collective.
+[[nodiscard]] TrialResult try_candidates(const PrivateComm& comm, std::span<const TrialCandidate> candidates,
+                                         const TrialRules& rules);
+
+}  // namespace laneway

@@ -1,0 +1,103 @@
+// The trial that all families have, of candidates that take as long as this test says.
+#include "operations/choose/trial.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "communicator/communicator.hpp"
+#include "support.hpp"
+
+namespace {
+
+bool has_own_clock = false;
+double now = 0;
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" double MPI_Wtime() {
+  return has_own_clock ? now : PMPI_Wtime();
+}
+#pragma GCC visibility pop
+
+namespace laneway::test {
+namespace {
+
+class TrialsTest : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    comm_ = duplicate_of(MPI_COMM_WORLD);
+    has_own_clock = true;
+  }
+  void TearDown() override {
+    has_own_clock = false;
+    comm_.free();
+    MpiTest::TearDown();
+  }
+
+  /// Of candidates that take so many seconds on the last rank, and none on the others; what is found must be the same
+  /// on all. `runs_`: how many exchanges of each this rank has made.
+  TrialResult try_those(const std::vector<double>& seconds, const TrialRules& rules) {
+    runs_.assign(seconds.size(), 0);
+    std::vector<TrialCandidate> candidates;
+    for (std::size_t c = 0; c < seconds.size(); ++c)
+      candidates.push_back({std::to_string(c), 0, [this, c, mine = rank() == size() - 1 ? seconds[c] : 0] {
+                              ++runs_[c];
+                              now += mine;
+                            }});
+    const std::shared_ptr<PrivateComm> priv = Communicator::of(comm_.get()).private_comm();
+    TrialResult result = try_candidates(*priv, candidates, rules);
+    EXPECT_EQ(result.measured.size(), seconds.size());
+    for (std::size_t c = 0; c < seconds.size(); ++c) {
+      EXPECT_EQ(result.measured[c].strategy, std::to_string(c));
+      EXPECT_NEAR(result.measured[c].seconds, seconds[c], 1e-12);
+    }
+    return result;
+  }
+
+  Comm comm_;
+  std::vector<int> runs_;
+};
+
+TEST_F(TrialsTest, AllRanksTakeTheFastestOfTheSlowestRank) {
+  EXPECT_EQ(try_those({3e-3, 1e-3, 2e-3}, trial_of_plans).best, 1U);
+  EXPECT_EQ(try_those({1e-3, 1e-3}, trial_of_plans).best, 0U);
+  EXPECT_EQ(try_those({1e-3}, trial_of_plans).best, 0U);
+}
+
+TEST_F(TrialsTest, PlansTakeTurnsForSoLong) {
+  // Rounds of 3.9 ms for 0.2 s, one to warm up, one to find out how long they take.
+  (void)try_those({3e-3, 9e-4}, trial_of_plans);
+  EXPECT_EQ(runs_, (std::vector<int>{53, 53}));
+  (void)try_those({1, 2, 3}, trial_of_plans);
+  EXPECT_EQ(runs_, (std::vector<int>{7, 7, 7})) << "the fewest";
+  (void)try_those({1e-6, 1e-6}, trial_of_plans);
+  EXPECT_EQ(runs_, (std::vector<int>{102, 102})) << "the most";
+}
+
+TEST_F(TrialsTest, RulesRunInARowUntilTheyFallBehind) {
+  // Five of the fastest are a turn of 2 ms. Who takes more than one and a half times as long is out after a turn.
+  EXPECT_EQ(try_those({5e-4, 4e-4, 1e-3, 9}, trial_of_rules).best, 1U);
+  EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 5, 1 + 3 * 5, 1 + 5, 1 + 5}));
+  // Where one exchange is a turn, the first ones count.
+  EXPECT_EQ(try_those({1, 0.99, 9}, trial_of_rules).best, 0U) << "for too small a gain";
+  EXPECT_EQ(runs_, (std::vector<int>{4, 4, 1}));
+  EXPECT_EQ(try_those({1, 0.9}, trial_of_long_rules).best, 1U);
+  (void)try_those({1e-5, 1e-5}, trial_of_long_rules);
+  EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 3, 1 + 3 * 3}));
+}
+
+TEST_F(TrialsTest, TheMostPromisingAreTried) {
+  const std::array seconds = {5.0, 1.0, 2.0, 60.0, 1.5};
+  const auto of = [&](const TrialRules& rules, std::size_t first) { return most_promising(seconds, first, rules); };
+  EXPECT_EQ(of(trial_of_plans, 3), (std::vector<std::size_t>{3, 1, 4}));
+  EXPECT_EQ(of(trial_of_rules, 0), (std::vector<std::size_t>{0, 1, 4, 2}));
+  EXPECT_EQ(of(trial_of_long_rules, 2), (std::vector<std::size_t>{2, 1, 4, 0}));
+  EXPECT_EQ(most_promising(std::array{1.0}, 0, trial_of_rules), (std::vector<std::size_t>{0}));
+}
+
+}  // namespace
+}  // namespace laneway::test
