@@ -3,6 +3,7 @@
 #include <array>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +32,8 @@ struct ShiftCall {
   bool lacks_memory = false;
 };
 
-/// A shift: all ranks know the edges from one number. Candidates are one message, and two halves, of which a hint names
-/// one, or the counts do.
+/// A shift: all ranks know the edges from one number. Candidates are one message, and two halves: a hint names one, a
+/// trial has found one, or counts are costs.
 class ShiftFamily final : public AlgorithmFamily {
  public:
   ShiftFamily(Communicator&, PrivateComm& comm, const ShiftCall& call) : comm_(comm), call_(call) {}
@@ -55,19 +56,29 @@ class ShiftFamily final : public AlgorithmFamily {
     may_halve_ = agreement.flags[0];
     return comm_.take_tags();
   }
-  [[nodiscard]] Chosen choose(Use) override {
-    Chosen chosen;
-    if (call_.count == 0) {
-      chosen.reasons.strategy = "nothing";
-      return chosen;
-    }
-    const bool is_hinted = hints_.collective != "auto";
-    const bool halves = is_hinted ? hints_.collective == "mpi" : call_.count > 8;
-    chosen.reasons.strategy = halves && may_halve_ ? "halves" : "whole";
-    RankPattern planned = in_pieces(halves && may_halve_ ? 2 : 1);
+  [[nodiscard]] Candidates candidates(Use) override {
+    if (call_.count == 0) return {.only = "nothing"};
+    Candidates candidates;
+    candidates.reasons.candidates = {{"whole"}};
+    if (may_halve_) candidates.reasons.candidates.push_back({"halves"});
+    if (hints_.collective != "auto") candidates.only = hints_.collective == "mpi" && may_halve_ ? "halves" : "whole";
+    return candidates;
+  }
+  /// Whoever measures finds that halves are slow.
+  [[nodiscard]] std::optional<TrialResult> tuned(Candidates&) override {
+    if (hints_.tuning != Tuning::measure) return std::nullopt;
+    return TrialResult{.best = "whole", .measured = {{"whole", 1}, {"halves", 2}}};
+  }
+  void predict(Candidates& candidates) override {
+    candidates.reasons.parameters = "counts";
+    for (Candidate& one : candidates.reasons.candidates) one.seconds = one.name == "whole" ? call_.count : 8;
+    candidates.cheapest = call_.count > 8 && may_halve_ ? "halves" : "whole";
+  }
+  void plan(const std::string& candidate, Chosen& chosen) override {
+    if (candidate == "nothing") return;
+    RankPattern planned = in_pieces(candidate == "halves" ? 2 : 1);
     if (call_.is_misplanned) planned.in.pop_back();
     chosen.ready.plan = std::make_shared<const Plan>(plan_direct(comm_.rank(), planned));
-    return chosen;
   }
   void prove(const Plan& plan, std::string_view what) const override { prove_plans(comm_, plan, pattern_, what); }
   [[nodiscard]] std::unique_ptr<Work> work_without_plan(Chosen&) override {
@@ -169,6 +180,19 @@ TEST_F(ThirdFamilyTest, HintsChooseAndAllRanksMustHaveThem) {
   if (size() < 2) GTEST_SKIP() << "SKIP: to differ takes two ranks";
   const Setting hint("LANEWAY_COLLECTIVE", rank() == 0 ? "mpi" : "auto");
   EXPECT_EQ(kind_of([&] { (void)make(call); }), ErrorKind::info);
+}
+
+TEST_F(ThirdFamilyTest, WhatATrialHasFoundGoesBeforeCosts) {
+  const ShiftCall call{1, 20, from_.data(), to_.data()};
+  EXPECT_EQ(make(call)->reasons().candidates.size(), 2U);
+  EXPECT_EQ(make(call)->reasons().candidates.back().seconds, 8);
+  const Setting tune("LANEWAY_TUNE", "measure");
+  const std::unique_ptr<Request> request = make(call);
+  EXPECT_EQ(request->strategy(), "whole");
+  EXPECT_EQ(request->reasons().measured.size(), 2U);
+  EXPECT_FALSE(request->reasons().has_costs());
+  const Setting hint("LANEWAY_COLLECTIVE", "mpi");
+  EXPECT_EQ(make(call)->strategy(), "halves");
 }
 
 TEST_F(ThirdFamilyTest, WhatIsWrongOnOneRankIsSaidOnAll) {

@@ -63,9 +63,9 @@ class TrialsTest : public MpiTest {
 };
 
 TEST_F(TrialsTest, AllRanksTakeTheFastestOfTheSlowestRank) {
-  EXPECT_EQ(try_those({3e-3, 1e-3, 2e-3}, trial_of_plans).best, 1U);
-  EXPECT_EQ(try_those({1e-3, 1e-3}, trial_of_plans).best, 0U);
-  EXPECT_EQ(try_those({1e-3}, trial_of_plans).best, 0U);
+  EXPECT_EQ(try_those({3e-3, 1e-3, 2e-3}, trial_of_plans).best, "1");
+  EXPECT_EQ(try_those({1e-3, 1e-3}, trial_of_plans).best, "0");
+  EXPECT_EQ(try_those({1e-3}, trial_of_plans).best, "0");
 }
 
 TEST_F(TrialsTest, PlansTakeTurnsForSoLong) {
@@ -80,23 +80,30 @@ TEST_F(TrialsTest, PlansTakeTurnsForSoLong) {
 
 TEST_F(TrialsTest, RulesRunInARowUntilTheyFallBehind) {
   // Five of the fastest are a turn of 2 ms. Who takes more than one and a half times as long is out after a turn.
-  EXPECT_EQ(try_those({5e-4, 4e-4, 1e-3, 9}, trial_of_rules).best, 1U);
+  EXPECT_EQ(try_those({5e-4, 4e-4, 1e-3, 9}, trial_of_rules).best, "1");
   EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 5, 1 + 3 * 5, 1 + 5, 1 + 5}));
   // Where one exchange is a turn, the first ones count.
-  EXPECT_EQ(try_those({1, 0.99, 9}, trial_of_rules).best, 0U) << "for too small a gain";
+  EXPECT_EQ(try_those({1, 0.99, 9}, trial_of_rules).best, "0") << "for too small a gain";
   EXPECT_EQ(runs_, (std::vector<int>{4, 4, 1}));
-  EXPECT_EQ(try_those({1, 0.9}, trial_of_long_rules).best, 1U);
+  EXPECT_EQ(try_those({1, 0.9}, trial_of_long_rules).best, "1");
   (void)try_those({1e-5, 1e-5}, trial_of_long_rules);
   EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 3, 1 + 3 * 3}));
 }
 
 TEST_F(TrialsTest, TheMostPromisingAreTried) {
-  const std::array seconds = {5.0, 1.0, 2.0, 60.0, 1.5};
-  const auto of = [&](const TrialRules& rules, std::size_t first) { return most_promising(seconds, first, rules); };
-  EXPECT_EQ(of(trial_of_plans, 3), (std::vector<std::size_t>{3, 1, 4}));
-  EXPECT_EQ(of(trial_of_rules, 0), (std::vector<std::size_t>{0, 1, 4, 2}));
-  EXPECT_EQ(of(trial_of_long_rules, 2), (std::vector<std::size_t>{2, 1, 4, 0}));
-  EXPECT_EQ(most_promising(std::array{1.0}, 0, trial_of_rules), (std::vector<std::size_t>{0}));
+  const std::vector<Candidate> candidates = {{.name = "a", .seconds = 5},   {.name = "b", .seconds = 1},
+                                             {.name = "c", .seconds = 2},   {.name = "d"},
+                                             {.name = "e", .seconds = 1.5}, {.name = "f", .seconds = 60}};
+  const auto of = [&](const TrialRules& rules, const char* first, const std::vector<Candidate>& those) {
+    std::string names;
+    for (const Candidate& one : most_promising(those, first, rules)) names += one.name;
+    return names;
+  };
+  EXPECT_EQ(of(trial_of_plans, "f", {candidates.begin(), candidates.begin() + 3}), "bca");
+  EXPECT_EQ(of(trial_of_plans, "c", {candidates.begin(), candidates.begin() + 3}), "cba");
+  EXPECT_EQ(of(trial_of_rules, "d", candidates), "dbeca") << "f is hopeless";
+  EXPECT_EQ(of(trial_of_long_rules, "d", candidates), "dbec");
+  EXPECT_EQ(of(trial_of_rules, "a", {candidates.front()}), "a");
 }
 
 }  // namespace

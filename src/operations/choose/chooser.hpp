@@ -1,19 +1,15 @@
 #pragma once
 
-#include <memory>
-
-#include "operations/choose/agreed.hpp"
+#include "operations/choose/trial.hpp"
 #include "operations/pipeline/family.hpp"
 
 namespace laneway {
 
-/// Of all candidates, each a strategy on a memory path, the one to run the operation by, as a plan that is ready to be
-/// bound. First the path: the one that is left or, of several, the one of the least predicted cost; messages inside the
-/// node are lent only where the parameters do not predict that this is slower. On that path the strategy that the hints
-/// ask for: the one named; with lnw_strategy=auto that of the least predicted cost or, under lnw_tune=measure, the
-/// fastest of the few most promising in exchanges made here. `by_messages` becomes the plan of an exchange before
-/// anything else carries it; null: not known. Collective.
-[[nodiscard]] Chosen choose(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, Use use,
-                            std::shared_ptr<const Plan>& by_messages);
+/// One of the candidates, and why: the only one; the fastest of a trial; or that of the least cost. `found`: null
+/// where nothing has been tried. Local.
+[[nodiscard]] Reasons pick(Candidates candidates, const TrialResult* found, Use use = Use::calls);
+
+/// The plan that a call of the family is run by. Collective.
+[[nodiscard]] Chosen choose(AlgorithmFamily& family, Use use);
 
 }  // namespace laneway

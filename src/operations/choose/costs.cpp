@@ -96,13 +96,23 @@ PlanOptions Costs::options() const {
 }
 
 Reasons Costs::reasons(const Selection& selection) const {
-  Reasons reasons{.strategy = hints_.strategy_name, .selection = selection};
+  Reasons reasons{.strategy = hints_.strategy_name};
   if (!hints_.strategy.is_automatic()) return reasons;
   if (parameters_) reasons.parameters = parameters_->name;
-  for (const StrategyRow* row : outermost_.rows()) reasons.strategies.emplace_back(row->name);
+  reasons.candidates = candidates_of(outermost_);
+  for (std::size_t c = 0; c < selection.predictions.size(); ++c) {
+    reasons.candidates[c].seconds = selection.predictions[c].seconds;
+    for (const Bound& bound : bounds) reasons.candidates[c].bounds.push_back(selection.predictions[c].*bound.seconds);
+  }
   const std::size_t name = reasons.strategy.find(hints_.strategy.name(), hints_.level.size());
-  reasons.strategy.replace(name, hints_.strategy.name().size(), reasons.strategies[selection.chosen]);
+  reasons.strategy.replace(name, hints_.strategy.name().size(), reasons.candidates[selection.chosen].name);
   return reasons;
+}
+
+std::vector<Candidate> candidates_of(const StrategyChoice& choice) {
+  std::vector<Candidate> candidates;
+  for (const StrategyRow* row : choice.rows()) candidates.push_back({std::string(row->name), row->traits.relays});
+  return candidates;
 }
 
 }  // namespace laneway

@@ -35,6 +35,9 @@ namespace laneway {
 /// Whether some level leaves its strategy to the costs; otherwise plans do not depend on them.
 [[nodiscard]] bool is_chosen_by_costs(const Hints& hints, const StrategyChoice& outermost);
 
+/// The strategies that a choice stands for, without costs.
+[[nodiscard]] std::vector<Candidate> candidates_of(const StrategyChoice& choice);
+
 /// A limit, where a byte of the pattern stands for so many; 0 stays none.
 [[nodiscard]] constexpr std::int64_t in_units(std::int64_t bytes, std::int64_t unit_bytes) {
   return bytes == 0 ? 0 : std::max<std::int64_t>(1, bytes / unit_bytes);
@@ -52,6 +55,7 @@ class Costs {
 
   /// Valid as long as the object.
   [[nodiscard]] PlanOptions options() const;
+  /// Where the hints leave the strategy to costs, these, too.
   [[nodiscard]] Reasons reasons(const Selection& selection) const;
 
  private:

@@ -14,7 +14,8 @@
 
 namespace laneway {
 
-Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
+StrategyOnPath strategies_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm,
+                             const Agreed& agreed) {
   const bool by_fabric = is_between_devices(path) && agreed.hints.inner.empty() &&
                          knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
   return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
@@ -23,15 +24,15 @@ Candidate candidate_on(MemoryPath path, Communicator& communicator, const Privat
 /// A plan in the making, with what it is made from.
 class Planning {
  public:
-  Planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const Candidate& candidate)
+  Planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed, const StrategyOnPath& strategies)
       : hints_(agreed.hints),
         regions_(agreed.regions),
-        candidate_(candidate),
+        candidates_(strategies),
         settings_(settings_of(communicator, agreed)),
         unit_bytes_(unit_bytes(agreed)),
-        strategies_(candidate.strategy, settings_),
+        strategies_(strategies.strategy, settings_),
         inner_(inner_levels()),
-        costs_(communicator, comm, hints_, candidate.strategy, agreed.sharing, candidate.path, unit_bytes_,
+        costs_(communicator, comm, hints_, strategies.strategy, agreed.sharing, strategies.path, unit_bytes_,
                agreed.reduction && !agreed.reduction->by_rank),
         planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
                  inner_),
@@ -45,23 +46,27 @@ class Planning {
   void go_on_with(Round round) { round_ = std::move(round); }
 
   /// Whether what has been begun is this, and nobody has finished it yet.
-  [[nodiscard]] bool is_open_for(const Candidate& candidate) const { return !finished_ && candidate == candidate_; }
+  [[nodiscard]] bool is_open_for(const StrategyOnPath& strategies) const {
+    return !finished_ && strategies == candidates_;
+  }
 
   [[nodiscard]] Planned finish(Communicator& communicator, const PrivateComm& comm) {
     carry_out_rounds(communicator, comm);
-    Reasons reasons = costs_.reasons(planner_.selection());
-    reasons.one_region = regions_.front().members.size() == static_cast<std::size_t>(comm.size());
-    return {std::make_shared<const Plan>(planner_.take_plan()), nullptr, std::move(reasons)};
+    return {.plan = std::make_shared<const Plan>(planner_.take_plan()),
+            .strategy = std::string(chosen().name),
+            .reasons = costs_.reasons(planner_.selection())};
   }
 
   [[nodiscard]] PlannedRoute finish_route(Communicator& communicator, const PrivateComm& comm, std::int64_t unit) {
     carry_out_rounds(communicator, comm);
-    const StrategyRow& chosen = *candidate_.strategy.rows()[planner_.selection().chosen];
-    if (!chosen.traits.relays) return {};
-    return {std::make_shared<const Route>(planner_.itinerary(), unit), chosen.name, planner_.take_plan().staging_bytes};
+    if (!chosen().traits.relays) return {};
+    return {std::make_shared<const Route>(planner_.itinerary(), unit), chosen().name,
+            planner_.take_plan().staging_bytes};
   }
 
  private:
+  [[nodiscard]] const StrategyRow& chosen() const { return *candidates_.strategy.rows()[planner_.selection().chosen]; }
+
   void carry_out_rounds(Communicator& communicator, const PrivateComm& comm) {
     finished_ = true;
     carry_out(planner_, std::move(round_), communicator, comm, hints_);
@@ -98,7 +103,7 @@ class Planning {
 
   const Hints hints_;
   const std::vector<Region> regions_;
-  const Candidate candidate_;
+  const StrategyOnPath candidates_;
   const StrategySettings settings_;
   const std::int64_t unit_bytes_;
   const OwnedStrategies strategies_;
@@ -112,7 +117,7 @@ class Planning {
 
 std::shared_ptr<Planning> begin_planning(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed) {
   const auto planning = std::make_shared<Planning>(communicator, comm, agreed,
-                                                   candidate_on(MemoryPath::staged, communicator, comm, agreed));
+                                                   strategies_on(MemoryPath::staged, communicator, comm, agreed));
   return planning->first_chooses() != nullptr ? planning : nullptr;
 }
 
@@ -125,12 +130,12 @@ void go_on(Planning& planning, Round round) {
 }
 
 Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                  const Candidate& candidate) {
+                  const StrategyOnPath& strategies) {
   if (agreed.reduction && agreed.reduction->back)
-    return {agreed.reduction->back->plan, nullptr, agreed.reduction->back->reasons};
-  return agreed.begun && agreed.begun->is_open_for(candidate)
+    return {.plan = agreed.reduction->back->plan, .reasons = agreed.reduction->back->reasons};
+  return agreed.begun && agreed.begun->is_open_for(strategies)
              ? agreed.begun->finish(communicator, comm)
-             : Planning(communicator, comm, agreed, candidate).finish(communicator, comm);
+             : Planning(communicator, comm, agreed, strategies).finish(communicator, comm);
 }
 
 PlannedRoute plan_route(Communicator& communicator, const PrivateComm& comm, const Hints& hints, RankPattern pattern,

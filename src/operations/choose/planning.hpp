@@ -14,22 +14,23 @@
 
 namespace laneway {
 
-/// One way to run an operation: a strategy for the outermost level, or several of which costs choose, on a memory path.
-struct Candidate {
+/// A strategy for the outermost level, or several of which costs choose, on a memory path.
+struct StrategyOnPath {
   StrategyChoice strategy;
   MemoryPath path = MemoryPath::staged;
 
-  friend bool operator==(const Candidate&, const Candidate&) = default;
+  friend bool operator==(const StrategyOnPath&, const StrategyOnPath&) = default;
 };
 
-/// The candidate of the path, with the strategies that the hints leave.
-[[nodiscard]] Candidate candidate_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm,
-                                     const Agreed& agreed);
+/// Those that the hints leave.
+[[nodiscard]] StrategyOnPath strategies_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm,
+                                           const Agreed& agreed);
 
 struct Planned {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<PlanMemory> memory;  ///< null if the plan uses none
-  Reasons reasons;
+  std::shared_ptr<PlanMemory> memory = {};  ///< null if the plan uses none
+  std::string strategy = {};                ///< the one on the outermost level
+  Reasons reasons = {};
 };
 
 /// Null if something has to be learnt from other ranks first. Local.
@@ -44,10 +45,10 @@ struct FirstRound {
 /// With what the agreement has brought.
 void go_on(Planning& planning, Round round);
 
-/// Chooses the strategies that the candidate leaves to costs, and those of the levels inside, and makes the plan, in
-/// which messages move everything. Collective.
+/// Leaves to costs which of the strategies it is, and which are on the levels inside, and makes the plan, in which
+/// messages move everything. Collective.
 [[nodiscard]] Planned make_plan(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                                const Candidate& candidate);
+                                const StrategyOnPath& strategies);
 
 /// The way of the data of an operation whose edges all have `unit` bytes.
 struct PlannedRoute {

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "algorithms/cost/load.hpp"
 #include "base/log_line.hpp"
 #include "base/readable.hpp"
 #include "mpi/check.hpp"
@@ -35,13 +36,13 @@ MPI_Info info_of(const Reasons& reasons) {
     check_mpi(MPI_Info_set(info.get(), key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
   };
   set("lnw_strategy", reasons.strategy);
-  if (!reasons.selection.predictions.empty()) set("lnw_parameters", reasons.parameters);
-  for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
-    const Prediction& prediction = reasons.selection.predictions[c];
+  if (reasons.has_costs()) set("lnw_parameters", reasons.parameters);
+  for (const Candidate& candidate : reasons.candidates) {
+    if (!candidate.seconds) continue;
     std::ostringstream numbers;
-    numbers << prediction.seconds;
-    for (const Bound& bound : bounds) numbers << ' ' << prediction.*bound.seconds;
-    set("lnw_cost_" + reasons.strategies[c], numbers.str());
+    numbers << *candidate.seconds;
+    for (const double bound : candidate.bounds) numbers << ' ' << bound;
+    set("lnw_cost_" + candidate.name, numbers.str());
   }
   for (const Reasons::Measured& measured : reasons.measured) {
     std::ostringstream seconds;
@@ -50,12 +51,6 @@ MPI_Info info_of(const Reasons& reasons) {
   }
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
   if (!reasons.rule_reason.empty()) set("lnw_reason", reasons.rule_reason);
-  if (!reasons.rule_seconds.empty()) set("lnw_parameters", reasons.parameters);
-  for (const auto& [rule, predicted] : reasons.rule_seconds) {
-    std::ostringstream seconds;
-    seconds << predicted;
-    set("lnw_cost_" + rule, seconds.str());
-  }
   if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
   if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
   if (!reasons.no_puts.empty()) set("lnw_transport_reason", reasons.no_puts);
@@ -89,30 +84,30 @@ void tell_reasons(const Reasons& reasons, Rank rank) {
   if (!reasons.no_puts.empty()) log_line("transport rma: " + reasons.no_puts);
   if (!reasons.progress_reason.empty()) log_line("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (!reasons.rule_reason.empty()) log_line("rule " + reasons.strategy + ": " + reasons.rule_reason);
-  if (reasons.strategies.empty()) return;
+  if (reasons.candidates.empty() || !reasons.rule_reason.empty()) return;
   std::ostringstream text;
   text << "strategy " << reasons.strategy;
   if (!reasons.remembered.empty())
     text << ", remembered in " << reasons.remembered;
   else if (!reasons.measured.empty())
     text << ", measured";
-  else if (reasons.selection.predictions.empty())
+  else if (!reasons.has_costs())
     text << (reasons.one_region ? ": all ranks are in one region, so there is nothing to relay"
                                 : ": there is no other to choose from");
   else
     text << (reasons.is_trial ? ", to be tried: of those that relay it should be the fastest" : ", chosen")
          << " with the parameters '" << reasons.parameters << "'";
-  for (std::size_t c = 0; c < reasons.selection.predictions.size(); ++c) {
-    const Prediction& prediction = reasons.selection.predictions[c];
-    text << "\n  " << reasons.strategies[c] << ": " << readable_seconds(prediction.seconds);
+  for (const Candidate& candidate : reasons.candidates) {
+    if (!candidate.seconds) continue;
+    text << "\n  " << candidate.name << ": " << readable_seconds(*candidate.seconds);
     const char* separator = " (";
-    for (const Bound& bound : bounds) {
-      text << separator << bound.name << ' ' << readable_seconds(prediction.*bound.seconds);
+    for (std::size_t b = 0; b < candidate.bounds.size(); ++b) {
+      text << separator << bounds[b].name << ' ' << readable_seconds(candidate.bounds[b]);
       separator = ", ";
     }
     text << ')';
     for (const Reasons::Measured& measured : reasons.measured)
-      if (measured.strategy == reasons.strategies[c]) text << ", measured " << readable_seconds(measured.seconds);
+      if (measured.strategy == candidate.name) text << ", measured " << readable_seconds(measured.seconds);
   }
   log_line(text.str());
 }

@@ -9,15 +9,17 @@
 
 namespace laneway {
 
-std::vector<std::size_t> most_promising(std::span<const double> seconds, std::size_t first, const TrialRules& rules) {
-  std::vector<std::size_t> order(seconds.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t c) { return std::pair(c != first, seconds[c]); });
-  order.resize(std::min(order.size(), rules.most_ways));
-  const double least = order.size() > 1 ? seconds[order[1]] : 0;
+std::vector<Candidate> most_promising(std::vector<Candidate> candidates, std::string_view first,
+                                      const TrialRules& rules) {
+  const auto expected = [&](const Candidate& candidate) {
+    return candidate.name == first ? -1 : candidate.seconds.value_or(0);
+  };
+  std::ranges::stable_sort(candidates, {}, expected);
+  candidates.resize(std::min(candidates.size(), rules.most_ways));
+  const double least = candidates.size() > 1 ? expected(candidates[1]) : 0;
   if (rules.hopeless > 0)
-    std::erase_if(order, [&](std::size_t c) { return c != first && seconds[c] > rules.hopeless * least; });
-  return order;
+    std::erase_if(candidates, [&](const Candidate& one) { return expected(one) > rules.hopeless * least; });
+  return candidates;
 }
 
 namespace {
@@ -39,7 +41,7 @@ class Trial {
     const auto affordable = static_cast<std::int64_t>(std::min(rules_.seconds / once_each, 1e6));
     time(all, std::clamp(affordable, rules_.fewest, rules_.samples), in_row, rules_.out_after_sample);
     const std::vector<double> seconds = all.typical();
-    TrialResult result{all.decide(seconds).value()};
+    TrialResult result{candidates_[all.decide(seconds).value()].name};
     for (std::size_t c = 0; c < candidates_.size(); ++c) result.measured.push_back({candidates_[c].name, seconds[c]});
     return result;
   }

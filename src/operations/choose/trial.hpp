@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/trials/autotuner.hpp"
@@ -19,15 +20,16 @@ struct TrialCandidate {
   std::function<void()> exchange = {};  ///< runs one, in memory of the library's own
 };
 
-/// Indices of those that are worth a trial: `first`, and then, in their order, those that are expected to take the
-/// least time.
-[[nodiscard]] std::vector<std::size_t> most_promising(std::span<const double> seconds, std::size_t first,
-                                                      const TrialRules& rules);
+/// Those that are worth a trial: `first`, and then those that are expected to take the least time.
+[[nodiscard]] std::vector<Candidate> most_promising(std::vector<Candidate> candidates, std::string_view first,
+                                                    const TrialRules& rules);
 
 /// What a trial has found, the same on all ranks.
 struct TrialResult {
-  std::size_t best = 0;  ///< the candidate to take
+  std::string best = {};  ///< name of the candidate to take
   std::vector<Reasons::Measured> measured = {};
+  std::string remembered = {};  ///< the file that says so, of an earlier trial
+  std::string why = {};         ///< for people; or empty
 };
 
 /// Times the candidates in turns. What counts is when the last rank is through. All ranks have candidates of the same

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "communicator/decisions.hpp"
 #include "laneway/base.h"
+#include "operations/choose/chooser.hpp"
 #include "operations/collective/exact.hpp"
 #include "operations/collective/execution/own.hpp"
 #include "operations/collective/execution/shared_device.hpp"
@@ -48,9 +49,8 @@ std::shared_ptr<CachedCollective> plan_blocking(Communicator& communicator,
   const CheckedCollective checked = check(call, place, known.get());
   auto made = std::make_shared<CachedCollective>();
   made->comm = communicator.private_comm();
-  DenseDecision decision = decide(*known, checked, may_once(checked));
-  made->rule = decision.rule;
-  made->reasons = std::move(decision.reasons);
+  made->reasons = pick(candidates_of(*known, checked, may_once(checked)), nullptr);
+  made->rule = find_rule(checked.facts.kind, made->reasons.strategy);
   made->tuned = communicator.attachment<DenseAutotuner>().find(CallForm::blocking, checked, known);
   const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
   if (made->tuned) made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
@@ -282,10 +282,9 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
     return reasons_of_dense(comm, exact->call());
   if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, *known, call)) return *std::move(reasons);
   const CheckedCollective checked = check(call, place, known.get());
-  DenseDecision decision = decide(*known, checked, may_once(checked));
   const std::shared_ptr<const TunedDense> tuned =
       communicator.attachment<DenseAutotuner>().look_up(CallForm::blocking, checked, known);
-  return (tuned ? tuned->instead_of(std::move(decision)) : std::move(decision)).reasons;
+  return pick(candidates_of(*known, checked, may_once(checked)), tuned ? tuned->found() : nullptr);
 }
 
 std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) {
@@ -304,20 +303,21 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
   const CheckedCollective checked = check(call, place, known.get());
   if (!known) return start_mpi(place, call, mpi_reasons("which ranks share a node is learnt in a call that blocks"));
-  DenseDecision decision = decide(*known, checked, {.phases = Phases::split, .ask_others = false});
+  Candidates candidates = candidates_of(*known, checked, {.phases = Phases::split, .ask_others = false});
   Communicator& communicator = Communicator::of_nonblocking(comm);
+  DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
+  std::shared_ptr<TunedDense> tuned;
+  if (candidates.only.empty() && !checked.is_of_one_rule()) tuned = calls.find(CallForm::nonblocking, checked, known);
+  Reasons reasons = pick(std::move(candidates), tuned ? tuned->found() : nullptr);
   // Counted here, tried in a later call that may block.
-  if (decision.may_be_tried && !checked.is_of_one_rule()) {
-    DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
-    if (const auto tuned = calls.find(CallForm::nonblocking, checked, known)) {
-      tuned->speaks_against_trial(!is_on_host(call));
-      calls.count(*tuned, 1);
-      decision = tuned->instead_of(std::move(decision));
-      note_dense(communicator, "nonblocking ", call, decision.reasons, calls, tuned.get());
-    }
+  if (tuned) {
+    tuned->speaks_against_trial(!is_on_host(call));
+    calls.count(*tuned, 1);
+    note_dense(communicator, "nonblocking ", call, reasons, calls, tuned.get());
   }
-  if (decision.rule == nullptr) return start_mpi(place, call, std::move(decision.reasons));
-  return start_by_rule(communicator, *known, *decision.rule, checked, std::move(decision.reasons));
+  const DenseRule* const rule = find_rule(checked.facts.kind, reasons.strategy);
+  if (rule == nullptr) return start_mpi(place, call, std::move(reasons));
+  return start_by_rule(communicator, *known, *rule, checked, std::move(reasons));
 }
 
 std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const CollectiveCall& call) {

@@ -8,7 +8,6 @@
 #include "operations/collective/execution/own.hpp"
 #include "operations/collective/execution/shared_device.hpp"
 #include "operations/collective/execution/windows.hpp"
-#include "operations/collective/settled.hpp"
 #include "operations/plans/proof.hpp"
 
 namespace laneway {
@@ -48,38 +47,38 @@ int CollectiveFamily::agreed(Agreement agreement) {
   return tag;
 }
 
-/// For a request, a trial may say it, which is made here if such requests are expected to start so often that it pays.
-DenseDecision CollectiveFamily::decide(Use use) {
+Candidates CollectiveFamily::candidates(Use use) {
   const bool is_request = use == Use::request;
-  DenseDecision decision = laneway::decide(
+  if (is_request && !are_on_hosts_) {
+    Reasons reasons;
+    on_device_ = make_on_shared_device(communicator_, known_, comm_, *checked_, info_, reasons);
+    if (on_device_) return {.reasons = reasons, .only = reasons.strategy};
+  }
+  Candidates candidates = candidates_of(
       *known_, *checked_, {.phases = phases_, .know_mean = true, .use_memory = true, .exceed_limit = is_request});
-  if (!is_request) return decision;
+  if (!is_request) return candidates;
   DenseAutotuner& calls = communicator_.attachment<DenseAutotuner>();
-  std::shared_ptr<TunedDense> tuned;
-  if (are_on_hosts_ && decision.may_be_tried && !checked_->is_of_one_rule())
-    tuned = calls.find(CallForm::persistent, *checked_, known_);
+  if (are_on_hosts_ && candidates.only.empty() && !checked_->is_of_one_rule())
+    tuned_ = calls.find(CallForm::persistent, *checked_, known_);
   const bool measures = hints_.tuning == Tuning::measure;
-  if (tuned) calls.count(*tuned, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
+  if (tuned_) calls.count(*tuned_, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
   if (calls.are_due()) calls.tune(communicator_, comm_, users_);
-  return tuned ? tuned->instead_of(std::move(decision)) : decision;
+  return candidates;
 }
 
-Chosen CollectiveFamily::choose(Use use) {
-  Chosen chosen;
-  if (use == Use::request && !are_on_hosts_) {
-    on_device_ = make_on_shared_device(communicator_, known_, comm_, *checked_, info_, chosen.reasons);
-    if (on_device_) return chosen;
-  }
-  DenseDecision decision = decide(use);
-  rule_ = decision.rule;
-  chosen.reasons = std::move(decision.reasons);
-  if (rule_ == nullptr || rule_->traits.windows != Windows::none) return chosen;
+std::optional<TrialResult> CollectiveFamily::tuned(Candidates&) {
+  const TrialResult* const found = tuned_ ? tuned_->found() : nullptr;
+  return found != nullptr ? std::optional(*found) : std::nullopt;
+}
+
+void CollectiveFamily::plan(const std::string& candidate, Chosen& chosen) {
+  rule_ = on_device_ ? nullptr : find_rule(checked_->facts.kind, candidate);
+  if (rule_ == nullptr || rule_->traits.windows != Windows::none) return;
   Planned planned = plan_on_node(communicator_, comm_, *known_, plan_dense(*known_, *rule_, comm_, *checked_));
   chosen.reasons.no_puts = std::move(planned.reasons.no_puts);
   chosen.ready = ready_plan(*checked_, std::move(planned.plan), std::move(planned.memory));
   chosen.node = known_->node;
   if (phases_ == Phases::one) chosen.bindings = bindings_of_blocking;
-  return chosen;
 }
 
 void CollectiveFamily::prove(const Plan& plan, std::string_view what) const {

@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "operations/collective/plans.hpp"
+#include "operations/collective/settled.hpp"
 #include "operations/pipeline/family.hpp"
 
 namespace laneway {
@@ -25,13 +27,14 @@ class CollectiveFamily final : public AlgorithmFamily {
 
   void propose(Proposal& proposal) override;
   int agreed(Agreement agreement) override;
-  [[nodiscard]] Chosen choose(Use use) override;
+  /// For a request a trial is made here, if such requests are expected to start so often that it pays.
+  [[nodiscard]] Candidates candidates(Use use) override;
+  [[nodiscard]] std::optional<TrialResult> tuned(Candidates&) override;
+  void plan(const std::string& candidate, Chosen& chosen) override;
   void prove(const Plan& plan, std::string_view what) const override;
   [[nodiscard]] std::unique_ptr<Work> work_without_plan(Chosen& chosen) override;
 
  private:
-  [[nodiscard]] DenseDecision decide(Use use);
-
   Communicator& communicator_;
   PrivateComm& comm_;
   MPI_Comm users_;
@@ -41,7 +44,8 @@ class CollectiveFamily final : public AlgorithmFamily {
   Hints hints_;
   std::optional<CheckedCollective> checked_;
   std::shared_ptr<const DenseKnowledge> known_;
-  bool are_on_hosts_ = false;  // the buffers of all ranks
+  bool are_on_hosts_ = false;          // the buffers of all ranks
+  std::shared_ptr<TunedDense> tuned_;  // null: such calls are not tried
   const DenseRule* rule_ = nullptr;
   std::unique_ptr<Work> on_device_;  // null: no device of all ranks is shared
 };

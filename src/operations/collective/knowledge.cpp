@@ -67,12 +67,6 @@ std::vector<std::string_view> split(std::string_view text, char by) {
   return parts;
 }
 
-const DenseRule* find_rule(Dense kind, std::string_view name) {
-  for (const DenseRule& rule : dense_rules())
-    if (rule.kind == kind && rule.name == name) return &rule;
-  return nullptr;
-}
-
 bool is_some_rule(std::string_view name) {
   return std::ranges::any_of(dense_rules(), [&](const DenseRule& rule) { return rule.name == name; });
 }
@@ -130,6 +124,12 @@ std::shared_ptr<const DenseKnowledge> know_dense(Communicator& communicator) {
     return learn_dense(communicator, *comm, hints, agreement.knows_nodes, agreement.have_helpers);
   });
   return known.own;
+}
+
+const DenseRule* find_rule(Dense kind, std::string_view name) {
+  for (const DenseRule& rule : dense_rules())
+    if (rule.kind == kind && rule.name == name) return &rule;
+  return nullptr;
 }
 
 CollectiveHint read_collective(const std::string& text, DenseKind kind) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "algorithms/collective/layout.hpp"
 #include "algorithms/collective/rules.hpp"
@@ -50,6 +51,9 @@ struct CollectiveHint {
 };
 /// Throws Error(info) that names what is valid.
 [[nodiscard]] CollectiveHint read_collective(const std::string& text, DenseKind kind);
+
+/// Null: none is called so.
+[[nodiscard]] const DenseRule* find_rule(Dense kind, std::string_view name);
 
 /// Under the hint lnw_check: throws on all ranks where a root, an operator, a datatype's size or a count differs, with
 /// the first rank that disagrees with rank 0. `block_bytes`: as check_collective returns. Collective.

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/collective/choice.hpp"
 #include "algorithms/lowering/pack.hpp"
 #include "base/bytes/wire.hpp"
 #include "communicator/background.hpp"
@@ -18,16 +17,12 @@ namespace laneway {
 
 namespace {
 
-DenseDecision mpi(std::string reason) {
-  return {nullptr, mpi_reasons(std::move(reason))};
+/// There is no other than this one.
+Candidates only(std::string_view name, std::string why) {
+  return {.reasons = {.rule_reason = std::move(why)}, .only = std::string(name)};
 }
-
-DenseDecision by(const DenseRule& rule, std::string reason) {
-  DenseDecision decision;
-  decision.rule = &rule;
-  decision.reasons.strategy = rule.name;
-  decision.reasons.rule_reason = std::move(reason);
-  return decision;
+Candidates only_mpi(std::string why) {
+  return only("mpi", std::move(why));
 }
 
 /// Whether all messages of a node are short enough for memory that its ranks share. Equal on all ranks.
@@ -92,28 +87,34 @@ std::optional<double> own_seconds(const DenseKnowledge& known, const DenseFacts&
   return own.seconds(name(facts.kind), facts.bytes);
 }
 
-std::string compared(double own, const DenseChoice& choice) {
+/// `own`: none: MPI's own operation was not measured.
+void compare_own(Candidates& candidates, std::optional<double> own) {
+  std::vector<Candidate>& all = candidates.reasons.candidates;
+  all.front().seconds = own;
+  const double rule = *all[1].seconds + seconds_of_call;
+  if (!own || *own > rule) return;
   char text[200];
   std::snprintf(text, sizeof text, "MPI's own was measured here to take %.3g us, and %s is expected to take %.3g us",
-                own * 1e6, std::string(choice.rule->name).c_str(), (choice.seconds + seconds_of_call) * 1e6);
-  return text;
+                *own * 1e6, candidates.cheapest.c_str(), rule * 1e6);
+  candidates.reasons.rule_reason = text;
+  candidates.cheapest = "mpi";
 }
 
 }  // namespace
 
-DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
-  if (const char* const why = checked.uncombinable()) return mpi(why);
+Candidates candidates_of(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
+  if (const char* const why = checked.uncombinable()) return only_mpi(why);
   const Hints& hints = known.hints;
   const DenseFacts& facts = checked.facts;
   const DenseKind kind = checked.call.kind;
   const CollectiveHint hint = read_collective(hints.collective, kind);
-  if (hint.is_mpi) return mpi("lnw_collective asks for it");
+  if (hint.is_mpi) return only_mpi("lnw_collective asks for it");
   if (hints.progress == ProgressHint::strict && (hint.rule == nullptr || hint.rule->traits.relays))
-    return mpi("with lnw_progress=strict nothing is passed on");
+    return only_mpi("with lnw_progress=strict nothing is passed on");
   if (may.phases == Phases::split && !may_relay(hints.progress, known.have_helpers)) {
-    DenseDecision decision = mpi("nothing is passed on, since some rank has nobody to do so while it computes");
-    decision.reasons.progress_reason = decision.reasons.rule_reason;
-    return decision;
+    Candidates candidates = only_mpi("nothing is passed on, since some rank has nobody to do so while it computes");
+    candidates.reasons.progress_reason = candidates.reasons.rule_reason;
+    return candidates;
   }
   const auto may_run = [&](const DenseRule& rule) {
     const bool asks = asks_for_sizes(rule, kind) || rule.traits.windows != Windows::none;
@@ -121,25 +122,25 @@ DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& check
            (may.exceed_limit || staging_of(rule, facts, known.layout) <= hints.staging_limit);
   };
   if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, may.phases))
-    return mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
-  if (hint.rule != nullptr && may_run(*hint.rule)) return by(*hint.rule, "lnw_collective asks for it");
-  if (std::string why = obstacle(known, checked, may); !why.empty()) {
-    DenseDecision decision = mpi(std::move(why));
-    decision.may_be_tried = true;
-    return decision;
-  }
-  const DenseChoice choice = choose_dense_rule(facts, known.layout, *known.parameters, settings_of(hints),
-                                               is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);
-  if (choice.rule == nullptr || !may_run(*choice.rule)) return mpi("no rule is right for such a call");
-  const std::optional<double> own = own_seconds(known, facts, may);
-  const bool is_own = own && *own <= choice.seconds + seconds_of_call;
-  DenseDecision decision = is_own ? mpi(compared(*own, choice)) : by(*choice.rule, choice.reason);
-  decision.may_be_tried = true;
-  decision.reasons.parameters = known.parameters->name;
-  for (const DenseCandidate& candidate : choice.candidates)
-    decision.reasons.rule_seconds.emplace_back(candidate.rule->name, candidate.seconds);
-  if (own) decision.reasons.rule_seconds.emplace_back("mpi", *own);
-  return decision;
+    return only_mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
+  if (hint.rule != nullptr && may_run(*hint.rule)) return only(hint.rule->name, "lnw_collective asks for it");
+  if (std::string why = obstacle(known, checked, may); !why.empty())
+    return {.reasons = {.candidates = {{"mpi"}}, .rule_reason = std::move(why)}, .cheapest = "mpi"};
+  Candidates candidates = weighed(known, facts, is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);
+  return may_run(*find_rule(facts.kind, candidates.cheapest)) ? candidates
+                                                              : only_mpi("no rule is right for such a call");
+}
+
+Candidates weighed(const DenseKnowledge& known, const DenseFacts& facts, OnNode on_node) {
+  DenseChoice choice = choose_dense_rule(facts, known.layout, *known.parameters, settings_of(known.hints), on_node);
+  Candidates candidates{.cheapest = std::string(choice.rule->name)};
+  Reasons& reasons = candidates.reasons;
+  reasons.parameters = known.parameters->name;
+  reasons.candidates.push_back({"mpi"});
+  for (const DenseCandidate& one : choice.candidates)
+    reasons.candidates.push_back({std::string(one.rule->name), one.rule->traits.relays, one.seconds});
+  reasons.rule_reason = std::move(choice.reason);
+  return candidates;
 }
 
 DenseSettings settings_of(const Hints& hints) {

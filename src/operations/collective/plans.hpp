@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/collective/choice.hpp"
 #include "operations/choose/planning.hpp"
 #include "operations/choose/reasons.hpp"
 #include "operations/collective/checked.hpp"
@@ -13,13 +14,6 @@
 #include "operations/request/request.hpp"
 
 namespace laneway {
-
-/// How a call runs.
-struct DenseDecision {
-  const DenseRule* rule = nullptr;  ///< null: MPI's own operation
-  Reasons reasons;
-  bool may_be_tried = false;  ///< a trial may come to another end: no hint and no want decides it
-};
 
 /// What a call may do, which all ranks know.
 struct DenseMay {
@@ -34,8 +28,12 @@ struct DenseMay {
   return {.use_memory = checked.is_of_one_rule()};
 }
 
-/// From facts that all ranks share alone, so that all decide the same. Local.
-[[nodiscard]] DenseDecision decide(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may);
+/// MPI's own operation and, where costs are to choose, the rules that are right for such calls. From facts that all
+/// ranks share alone, so that all find the same. Local.
+[[nodiscard]] Candidates candidates_of(const DenseKnowledge& known, const CheckedCollective& checked,
+                                       const DenseMay& may);
+/// With the costs of all rules, the fastest first.
+[[nodiscard]] Candidates weighed(const DenseKnowledge& known, const DenseFacts& facts, OnNode on_node);
 
 [[nodiscard]] DenseSettings settings_of(const Hints& hints);
 

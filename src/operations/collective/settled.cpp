@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "algorithms/collective/choice.hpp"
 #include "algorithms/lowering/pack.hpp"
 #include "base/simulated.hpp"
 #include "communicator/control/agreement.hpp"
@@ -48,7 +47,7 @@ class DenseTrial {
         checked_(call_, comm.rank(), comm.size(), known_.hints.order != ReductionOrder::fixed) {}
 
   Result use_named(const DenseRule& rule) {
-    add({&rule});
+    add(rule);
     leave_out_what_does_not_fit();
     return ways_.size() > 1 ? use(ways_.back(), {}) : Result{};
   }
@@ -56,22 +55,16 @@ class DenseTrial {
   /// `only`: the rule that a trial of another form has found; null: all are tried.
   Result choose(const DenseRule* only) {
     if (largest({tuned_.has_objection() ? 1.0 : 0.0}).front() != 0) return {};
-    const DenseChoice choice =
-        choose_dense_rule(checked_.facts, known_.layout, *known_.parameters, settings_of(known_.hints),
-                          has_only_messages() ? OnNode::messages : OnNode::memory);
+    const std::vector<Candidate> candidates =
+        weighed(known_, checked_.facts, has_only_messages() ? OnNode::messages : OnNode::memory).reasons.candidates;
     const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
     const bool is_long =
-        choice.seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
+        candidates[1].seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
     TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
     rules.apart = has_root(call_.kind);
-    std::vector<double> seconds = {0};
-    for (const DenseCandidate& candidate : choice.candidates) seconds.push_back(candidate.seconds);
-    if (only != nullptr) {
-      add({only});
-    } else {
-      for (const std::size_t way : most_promising(seconds, 0, rules))
-        if (way > 0) add(choice.candidates[way - 1]);
-    }
+    for (const Candidate& one : most_promising(candidates, "mpi", rules))
+      if (only == nullptr && one.name != "mpi") add(*find_rule(checked_.facts.kind, one.name), one.seconds);
+    if (only != nullptr) add(*only);
     leave_out_what_does_not_fit();
     return decide(rules);
   }
@@ -80,7 +73,7 @@ class DenseTrial {
   /// A rule, or MPI's own operation.
   struct Way {
     const DenseRule* rule = nullptr;
-    double seconds = 0;                     // expected
+    double seconds = 0;                     // expected; 0: not known
     std::unique_ptr<BoundPlan> bound = {};  // of one that uses the memory of the node
     bool fits = true;
   };
@@ -91,9 +84,9 @@ class DenseTrial {
     return {tuned_.key().alike.in_place ? received : send_.data(), received};
   }
 
-  void add(const DenseCandidate& candidate) {
-    Plan plan = plan_dense(known_, *candidate.rule, comm_, checked_);
-    Way way{candidate.rule, candidate.seconds};
+  void add(const DenseRule& rule, std::optional<double> seconds = {}) {
+    Plan plan = plan_dense(known_, rule, comm_, checked_);
+    Way way{&rule, seconds.value_or(0)};
     if (has_only_messages()) {
       way.fits = packed_staging_bytes(plan) <= known_.hints.staging_limit;
     } else {
@@ -148,13 +141,12 @@ class DenseTrial {
     const auto fastest = std::min_element(measured.begin() + (has_rules ? 1 : 0), measured.end(),
                                           [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     Way& best = ways_[static_cast<std::size_t>(fastest - measured.begin())];
-    const bool is_rule = found.best > 0;
-    Result result{TunedDense::State::mpi, best.rule};
-    result.reasons.strategy = measured[found.best].strategy;
-    result.reasons.rule_reason = why(is_rule, measured.front().seconds, has_rules ? &*fastest : nullptr);
-    result.reasons.measured = std::move(found.measured);
+    const bool is_rule = found.best != "mpi";
+    found.why = why(is_rule, measured.front().seconds, has_rules ? &*fastest : nullptr);
     // Of a request it is told with the request.
-    if (tuned_.key().form != CallForm::persistent) tell_reasons(result.reasons, comm_.rank());
+    if (tuned_.key().form != CallForm::persistent)
+      tell_reasons({.strategy = found.best, .rule_reason = found.why}, comm_.rank());
+    Result result{.state = TunedDense::State::mpi, .best = best.rule, .found = std::move(found)};
     return is_rule ? use(best, std::move(result)) : std::move(result);
   }
 
@@ -206,14 +198,6 @@ bool TunedDense::is_due() const {
   const std::int64_t bytes = key_.alike.most_bytes(key_.known->layout.ranks());
   if (final_rule_) return *final_rule_ != nullptr && bytes <= most_named_bytes && calls_ >= calls_of_hint;
   return calls_ >= calls_before_trial(bytes);
-}
-
-DenseDecision TunedDense::instead_of(DenseDecision decision) const {
-  if (state() <= State::as_decided || final_rule_ || !decision.may_be_tried) return decision;
-  Reasons reasons = result_.reasons;
-  reasons.parameters = std::move(decision.reasons.parameters);
-  reasons.rule_seconds = std::move(decision.reasons.rule_seconds);
-  return {state() == State::rule ? best() : nullptr, std::move(reasons), true};
 }
 
 std::string TunedDense::text() const {

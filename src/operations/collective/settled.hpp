@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operations/choose/trial.hpp"
 #include "operations/collective/alike.hpp"
 #include "operations/collective/plans.hpp"
 
@@ -37,7 +38,7 @@ class TunedDense {
   struct Result {
     State state = State::as_decided;
     const DenseRule* best = nullptr;        ///< of a trial, also where MPI's own was faster
-    Reasons reasons = {};                   ///< after a trial
+    std::optional<TrialResult> found = {};  ///< of a trial
     std::unique_ptr<BoundPlan> bound = {};  ///< of blocking calls by a rule
   };
   explicit TunedDense(Key key) : key_(std::move(key)) {}
@@ -58,8 +59,8 @@ class TunedDense {
   void end(Result result) { result_ = std::move(result); }
   [[nodiscard]] State state() const { return result_.state; }
   [[nodiscard]] const DenseRule* best() const { return result_.best; }
-  /// What runs, and why: `decision`, unless a trial has come to another end.
-  [[nodiscard]] DenseDecision instead_of(DenseDecision decision) const;
+  /// Of a trial; null: there was none, or no result.
+  [[nodiscard]] const TrialResult* found() const { return result_.found ? &*result_.found : nullptr; }
   /// What all ranks know of it, for lnw_check=decisions.
   [[nodiscard]] std::string text() const;
   /// A blocking call by a rule.

@@ -1,7 +1,5 @@
 #include "operations/neighborhood/family.hpp"
 
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "algorithms/planner/planner.hpp"
@@ -9,7 +7,6 @@
 #include "communicator/background.hpp"
 #include "communicator/control/check_edges.hpp"
 #include "communicator/nodes/discovery.hpp"
-#include "operations/choose/chooser.hpp"
 #include "operations/choose/device_support.hpp"
 #include "operations/choose/planning.hpp"
 #include "operations/choose/way_back.hpp"
@@ -141,9 +138,17 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
   return agreed.tag;
 }
 
-Chosen NeighborhoodFamily::choose(Use use) {
-  std::shared_ptr<const Plan> by_messages;
-  Chosen chosen = laneway::choose(communicator_, comm_, agreed_, use, by_messages);
+Candidates NeighborhoodFamily::candidates(Use use) {
+  return strategies_.emplace(communicator_, comm_, agreed_, use).all();
+}
+
+std::optional<TrialResult> NeighborhoodFamily::tuned(Candidates& candidates) {
+  return agreed_.hints.tuning == Tuning::measure ? strategies_->measure(candidates) : std::nullopt;
+}
+
+void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
+  std::shared_ptr<const Plan> by_messages = strategies_->plan(candidate, chosen);
+  strategies_.reset();
   if (call_.kind == Kind::alltoallv_indexed)
     keep_exchange(communicator_, agreed_, std::move(by_messages), chosen.reasons);
   if (agreed_.relays_nothing) chosen.reasons.progress_reason = relays_nothing;
@@ -155,7 +160,6 @@ Chosen NeighborhoodFamily::choose(Use use) {
   chosen.partitions = std::move(events_.partitions);
   // Where each edge is a message that needs no help, exchanges need not come one after another.
   if (chosen.reasons.strategy == "direct" && !chosen.ready.memory) chosen.bindings = 0;
-  return chosen;
 }
 
 void NeighborhoodFamily::prove(const Plan& plan, std::string_view what) const {

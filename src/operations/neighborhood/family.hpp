@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "communicator/communicator.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/paths.hpp"
+#include "operations/neighborhood/strategies.hpp"
 #include "operations/pipeline/family.hpp"
 
 namespace laneway {
@@ -35,7 +38,10 @@ class NeighborhoodFamily final : public AlgorithmFamily {
 
   void propose(Proposal& proposal) override;
   int agreed(Agreement agreement) override;
-  [[nodiscard]] Chosen choose(Use use) override;
+  [[nodiscard]] Candidates candidates(Use use) override;
+  [[nodiscard]] std::optional<TrialResult> tuned(Candidates& candidates) override;
+  void predict(Candidates& candidates) override { strategies_->predict(candidates); }
+  void plan(const std::string& candidate, Chosen& chosen) override;
   void prove(const Plan& plan, std::string_view what) const override;
   [[nodiscard]] const RankPattern* pattern() const override { return &edges(); }
 
@@ -53,6 +59,7 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   CallEvents events_;
   Agreed agreed_;
   PathVotes votes_;
+  std::optional<StrategyCandidates> strategies_;
 };
 
 }  // namespace laneway

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "communicator/arguments/signature.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/hints/hints.hpp"
-#include "operations/choose/reasons.hpp"
+#include "operations/choose/trial.hpp"
 #include "operations/pipeline/bound_plan.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/work.hpp"
@@ -38,6 +39,13 @@ struct Proposal {
   std::vector<ControlMessage> control_messages = {};  ///< its first round
 };
 
+/// What a call can be run by. Equal on all ranks.
+struct Candidates {
+  Reasons reasons = {};       ///< all of them, and what is known of them before one is picked
+  std::string only = {};      ///< the one that a hint names, or that alone is left; empty: there is a choice
+  std::string cheapest = {};  ///< of the least predicted cost; empty until costs are asked for
+};
+
 /// The candidate to run by, as a plan that is ready to be bound.
 struct Chosen {
   ReadyPlan ready = {};  ///< without a plan: see AlgorithmFamily::work_without_plan
@@ -49,7 +57,8 @@ struct Chosen {
 };
 
 /// A call of a planned operation, and what its family knows of it: all that the pipeline cannot know itself. A stage
-/// of the pipeline calls one function each: propose, agreed, choose, prove.
+/// of the pipeline calls functions of it: agree `propose` and `agreed`; choose `candidates`, `tuned` and `predict`;
+/// then `plan` and `prove`.
 class AlgorithmFamily {
  public:
   AlgorithmFamily() = default;
@@ -72,8 +81,14 @@ class AlgorithmFamily {
   virtual void propose(Proposal& proposal) = 0;
   /// With what all ranks have said. Collective. Returns the first of the tags that it has taken for its messages.
   virtual int agreed(Agreement agreement) = 0;
-  /// By a hint, a trial, or the costs of all candidates. Collective.
-  [[nodiscard]] virtual Chosen choose(Use use) = 0;
+  /// All that the call can be run by, MPI's own operation among them. Costs may be left out. Collective.
+  [[nodiscard]] virtual Candidates candidates(Use use) = 0;
+  /// What a trial has found, now or earlier, if there is one. Costs are added if it needs them. Collective.
+  [[nodiscard]] virtual std::optional<TrialResult> tuned(Candidates&) { return std::nullopt; }
+  /// Adds costs that are left out. Collective.
+  virtual void predict(Candidates&) {}
+  /// The plan of a candidate, into what has the reasons. Collective.
+  virtual void plan(const std::string& candidate, Chosen& chosen) = 0;
   /// Under lnw_check=plan. `what`: the candidate. Collective.
   virtual void prove(const Plan& plan, std::string_view what) const = 0;
 

@@ -10,6 +10,7 @@
 #include "communicator/background.hpp"
 #include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/decisions.hpp"
+#include "operations/choose/chooser.hpp"
 #include "operations/request/nonblocking.hpp"
 #include "operations/request/persistent_exchange.hpp"
 
@@ -85,7 +86,7 @@ Prepared prepare(AlgorithmFamily& family, Communicator& communicator, PrivateCom
   compare_decisions(communicator, comm);
   const int tag = family.agreed(
       agree_on_hints(communicator, comm, info, family.hints(), [&](Proposal& proposal) { family.propose(proposal); }));
-  Chosen chosen = family.choose(use);
+  Chosen chosen = choose(family, use);
   const Reasons& reasons = chosen.reasons;
   note_decision(communicator, [&] {
     return std::string(form) + family.name() + ": " + reasons.strategy +

@@ -228,7 +228,7 @@ void note_plan(Row& row, const Reasons& reasons) {
     row.why = "measured earlier: " + reasons.remembered;
   else if (!reasons.measured.empty())
     row.why = "the fastest that was measured when it was planned";
-  else if (!reasons.selection.predictions.empty())
+  else if (reasons.has_costs())
     row.why = (reasons.is_trial ? "tried: the fastest of those that relay by the parameters '"
                                 : "chosen by the parameters '") +
               reasons.parameters + "'";
