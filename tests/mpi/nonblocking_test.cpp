@@ -6,7 +6,9 @@
 
 #include "communicator/private_comm.hpp"
 #include "exchange.hpp"
+#include "operations/request/request.hpp"
 #include "runtime/executor/progress.hpp"
+#include "setting.hpp"
 
 namespace laneway::test {
 namespace {
@@ -103,6 +105,51 @@ class NonblockingTest : public MpiTest {
   }
   Random shuffled{static_cast<unsigned>(rank() + 1)};  // other orders on other ranks
 };
+
+/// Of collectives: equal calls have the plan of the first one, also while that is active, until there is a trial.
+TEST_F(NonblockingTest, EqualCollectivesHaveOnePlan) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting collective("LANEWAY_COLLECTIVE", "allreduce:recursive_doubling,alltoall:pairwise");
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  EXPECT_MPI(LNW_Barrier(comm.get()));  // after which it is known who shares a node
+  struct Sum {
+    std::array<int, 8> mine{}, all{};
+    LNW_Request request = LNW_REQUEST_NULL;
+
+    /// Returns its plan.
+    const Plan* start(MPI_Comm comm, int count, MPI_Op op, int seed) {
+      for (int i = 0; i < count; ++i) mine[static_cast<std::size_t>(i)] = seed + i + rank();
+      EXPECT_MPI(LNW_Iallreduce(mine.data(), all.data(), count, MPI_INT, op, comm, &request));
+      const auto& made = *reinterpret_cast<const Request*>(request);
+      EXPECT_EQ(made.strategy(), "recursive_doubling");
+      return &made.plan();
+    }
+    void end(int count, MPI_Op op, int seed) {
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      const int ranks = size();
+      for (int i = 0; i < count; ++i)
+        EXPECT_EQ(all[static_cast<std::size_t>(i)],
+                  op == MPI_MAX ? seed + i + ranks - 1 : ranks * (seed + i) + ranks * (ranks - 1) / 2);
+    }
+  };
+  Sum first, second, other, by_maximum, again;
+  const Plan* const plan = first.start(comm.get(), 8, MPI_SUM, 1);
+  EXPECT_EQ(second.start(comm.get(), 8, MPI_SUM, 50), plan);
+  EXPECT_NE(other.start(comm.get(), 7, MPI_SUM, 2), plan);
+  EXPECT_NE(by_maximum.start(comm.get(), 8, MPI_MAX, 3), plan);
+  by_maximum.end(8, MPI_MAX, 3);
+  second.end(8, MPI_SUM, 50);
+  other.end(7, MPI_SUM, 2);
+  first.end(8, MPI_SUM, 1);
+  EXPECT_EQ(again.start(comm.get(), 8, MPI_SUM, 9), plan);
+  again.end(8, MPI_SUM, 9);
+  // What is wrong with a call is found as without a plan.
+  const Handler handler(comm.get(), MPI_ERRORS_RETURN);
+  EXPECT_NE(LNW_Iallreduce(nullptr, again.all.data(), 8, MPI_INT, MPI_SUM, comm.get(), &again.request), MPI_SUCCESS);
+}
 
 TEST_F(NonblockingTest, ManyInFlightCompletedInAnyOrder) {
   std::vector<Comm> comms;

@@ -30,7 +30,7 @@ CheckedCollective check(const CollectiveCall& call, const Place& place, const De
   return {call, place.rank, place.ranks, known != nullptr && known->hints.order != ReductionOrder::fixed};
 }
 
-/// What a blocking call comes to.
+/// What a blocking or a nonblocking call comes to.
 struct CachedCollective final : CachedCall {
   const DenseRule* rule = nullptr;
   std::shared_ptr<TunedDense> tuned;  ///< null: it stays with the rule
@@ -41,30 +41,47 @@ struct CachedCollective final : CachedCall {
   [[nodiscard]] bool is_in_windows() const { return rule != nullptr && rule->traits.windows != Windows::none; }
 };
 
-/// Goes into the cache unless ranks must ask each other for sizes.
-std::shared_ptr<CachedCollective> plan_blocking(Communicator& communicator,
-                                                const std::shared_ptr<const DenseKnowledge>& known,
-                                                const CollectiveCall& call, const Place& place) {
+/// Goes into the cache unless ranks must ask each other for sizes. A nonblocking call has messages alone.
+std::shared_ptr<CachedCollective> plan_call(Communicator& communicator,
+                                            const std::shared_ptr<const DenseKnowledge>& known,
+                                            const CollectiveCall& call, const Place& place, Phases phases) {
+  const bool blocks = phases == Phases::one;
   const Hints& hints = known->hints;
   const CheckedCollective checked = check(call, place, known.get());
+  DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
   auto made = std::make_shared<CachedCollective>();
-  made->comm = communicator.private_comm();
-  made->reasons = pick(candidates_of(*known, checked, may_once(checked)), nullptr);
+  made->comm = blocks ? communicator.private_comm() : start_order(communicator)->comm();
+  made->phases = phases;
+  made->version = blocks ? 0 : calls.version();
+  Candidates candidates =
+      candidates_of(*known, checked, blocks ? may_once(checked) : DenseMay{.phases = phases, .ask_others = false});
+  if (blocks || (candidates.only.empty() && !checked.is_of_one_rule()))
+    made->tuned = calls.find(blocks ? CallForm::blocking : CallForm::nonblocking, checked, known);
+  made->reasons = pick(std::move(candidates), made->tuned && !blocks ? made->tuned->found() : nullptr);
   made->rule = find_rule(checked.facts.kind, made->reasons.strategy);
-  made->tuned = communicator.attachment<DenseAutotuner>().find(CallForm::blocking, checked, known);
-  const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
-  if (made->tuned) made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
-  tell_reasons(made->reasons, place.rank);
-  made->is_plain = !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
-                   (call.kind != DenseKind::allreduce || device_plugins().empty());
+  if (blocks) {
+    const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
+    if (made->tuned) made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
+    tell_reasons(made->reasons, place.rank);
+    made->is_plain = !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
+                     (call.kind != DenseKind::allreduce || device_plugins().empty());
+  }
   if (made->rule != nullptr) {
     const auto plan = packed(plan_dense(*known, *made->rule, *made->comm, checked));
-    made->bound = std::make_shared<BoundPlan>(ready_plan(checked, plan), bindings_of_blocking);
+    made->bound = std::make_shared<BoundPlan>(ready_plan(checked, plan), blocks ? bindings_of_blocking : 0);
+    if (asks_for_sizes(*made->rule, call.kind)) return made;
   }
-  if (made->rule != nullptr && asks_for_sizes(*made->rule, call.kind)) return made;
   made->signature = CallSignature(call, place.rank, place.ranks);
   communicator.attachment<PlanCache>().add(made);
   return made;
+}
+
+/// That of an earlier nonblocking call; null: there is none.
+std::shared_ptr<const CachedCollective> find_nonblocking(MPI_Comm comm, const CollectiveCall& call) {
+  Communicator* const communicator = Communicator::find(comm);
+  if (communicator == nullptr) return nullptr;
+  return communicator->attachment<PlanCache>().find<CachedCollective>(
+      call, Phases::split, communicator->attachment<DenseAutotuner>().version());
 }
 
 /// A window is made for each blocking call: others may have another buffer than last time, which nobody is told.
@@ -232,7 +249,7 @@ int run_looked_up(const Place& place, const CollectiveCall& call, std::shared_pt
     return MPI_SUCCESS;
   }
   if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
-  if (!cached) cached = plan_blocking(communicator, known, call, place);
+  if (!cached) cached = plan_call(communicator, known, call, place, Phases::one);
   return run_cached(communicator, *cached, place.comm, call, known->hints.progress == ProgressHint::wait);
 }
 
@@ -293,7 +310,8 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
     place.check_between(call);
     return start_mpi(place, call, mpi_reasons(between_groups));
   }
-  check_alone(place, call);
+  std::shared_ptr<const CachedCollective> cached = find_nonblocking(comm, call);
+  if (!cached || has_odd_buffers(call)) check_alone(place, call);
   const std::shared_ptr<const DenseKnowledge> known = knowledge_without_blocking(comm);
   if (is_exact(comm, known.get(), call)) {
     auto exact = std::make_unique<ExactCall>(Communicator::of_nonblocking(comm), call, place.rank, place.ranks);
@@ -301,23 +319,19 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
     return make_exactly(std::move(exact), call, [&](const CollectiveCall& sums) { return start_dense(comm, sums); });
   }
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
-  const CheckedCollective checked = check(call, place, known.get());
   if (!known) return start_mpi(place, call, mpi_reasons("which ranks share a node is learnt in a call that blocks"));
-  Candidates candidates = candidates_of(*known, checked, {.phases = Phases::split, .ask_others = false});
   Communicator& communicator = Communicator::of_nonblocking(comm);
-  DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
-  std::shared_ptr<TunedDense> tuned;
-  if (candidates.only.empty() && !checked.is_of_one_rule()) tuned = calls.find(CallForm::nonblocking, checked, known);
-  Reasons reasons = pick(std::move(candidates), tuned ? tuned->found() : nullptr);
+  if (!cached) cached = plan_call(communicator, known, call, place, Phases::split);
   // Counted here, tried in a later call that may block.
-  if (tuned) {
+  if (TunedDense* const tuned = cached->tuned.get()) {
+    DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
     tuned->speaks_against_trial(!is_on_host(call));
     calls.count(*tuned, 1);
-    note_dense(communicator, "nonblocking ", call, reasons, calls, tuned.get());
+    note_dense(communicator, "nonblocking ", call, cached->reasons, calls, tuned);
   }
-  const DenseRule* const rule = find_rule(checked.facts.kind, reasons.strategy);
-  if (rule == nullptr) return start_mpi(place, call, std::move(reasons));
-  return start_by_rule(communicator, *known, *rule, checked, std::move(reasons));
+  if (!cached->bound) return start_mpi(place, call, cached->reasons);
+  return start_request(communicator, start_order(communicator), cached->bound, buffers_of(call),
+                       find_helper(known->hints.progress), cached->reasons);
 }
 
 std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const CollectiveCall& call) {

@@ -11,7 +11,6 @@
 #include "communicator/background.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "mpi/library.hpp"
-#include "operations/request/nonblocking.hpp"
 
 namespace laneway {
 
@@ -227,14 +226,6 @@ ReadyPlan ready_plan(const CheckedCollective& checked, std::shared_ptr<const Pla
   ReadyPlan ready{.plan = std::move(plan), .memory = std::move(memory), .on_images = true};
   ready.combiners = checked.combiners(*ready.plan);
   return ready;
-}
-
-std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known, const DenseRule& rule,
-                                       const CheckedCollective& checked, Reasons reasons) {
-  ReadyPlan ready =
-      ready_plan(checked, packed(make_dense_plan(rule, checked.blocks(), known.layout, settings_of(known.hints))));
-  return start_request(communicator, start_order(communicator), std::make_shared<BoundPlan>(std::move(ready)),
-                       buffers_of(checked.call), find_helper(known.hints.progress), std::move(reasons));
 }
 
 std::shared_ptr<const Plan> packed(Plan plan) {

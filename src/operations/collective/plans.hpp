@@ -54,10 +54,6 @@ struct DenseMay {
 
 /// Bindings of a plan of blocking calls.
 inline constexpr std::size_t bindings_of_blocking = 4;
-/// Starts a nonblocking operation by a rule, with messages alone. The plan is made anew. Local.
-[[nodiscard]] std::unique_ptr<Request> start_by_rule(Communicator& communicator, const DenseKnowledge& known,
-                                                     const DenseRule& rule, const CheckedCollective& checked,
-                                                     Reasons reasons);
 
 /// As it runs: what lies scattered is packed where messages need it together.
 [[nodiscard]] std::shared_ptr<const Plan> packed(Plan plan);

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "algorithms/lowering/pack.hpp"
 #include "base/simulated.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/control_rounds.hpp"
@@ -15,6 +14,7 @@
 #include "operations/choose/trial.hpp"
 #include "operations/collective/execution/mpi.hpp"
 #include "operations/request/mpi_exchange.hpp"
+#include "operations/request/nonblocking.hpp"
 
 namespace laneway {
 
@@ -74,7 +74,7 @@ class DenseTrial {
   struct Way {
     const DenseRule* rule = nullptr;
     double seconds = 0;                     // expected; 0: not known
-    std::unique_ptr<BoundPlan> bound = {};  // of one that uses the memory of the node
+    std::shared_ptr<BoundPlan> bound = {};  // of a rule
     bool fits = true;
   };
 
@@ -86,15 +86,13 @@ class DenseTrial {
 
   void add(const DenseRule& rule, std::optional<double> seconds = {}) {
     Plan plan = plan_dense(known_, rule, comm_, checked_);
-    Way way{&rule, seconds.value_or(0)};
-    if (has_only_messages()) {
-      way.fits = packed_staging_bytes(plan) <= known_.hints.staging_limit;
-    } else {
-      Planned planned = plan_on_node(communicator_, comm_, known_, std::move(plan));
-      way.bound = std::make_unique<BoundPlan>(ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)),
-                                              bindings_of_blocking);
-      way.fits = kept_ + way.bound->kept_bytes() <= known_.hints.staging_limit;
-    }
+    const bool on_node = !has_only_messages();
+    Planned planned = on_node ? plan_on_node(communicator_, comm_, known_, std::move(plan))
+                              : Planned{.plan = packed(std::move(plan))};
+    Way way{&rule, seconds.value_or(0),
+            std::make_shared<BoundPlan>(ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)),
+                                        on_node ? bindings_of_blocking : 0)};
+    way.fits = kept_ + way.bound->kept_bytes() <= known_.hints.staging_limit;
     ways_.push_back(std::move(way));
   }
 
@@ -113,9 +111,10 @@ class DenseTrial {
   }
 
   void run(const Way& way) {
-    if (way.bound) return way.bound->run(buffers_of(call_), comm_);
-    if (way.rule != nullptr) return start_by_rule(communicator_, known_, *way.rule, checked_, {})->wait();
-    run_own();
+    if (!way.bound) return run_own();
+    if (!has_only_messages()) return way.bound->run(buffers_of(call_), comm_);
+    NonblockingExchange(start_order(communicator_), way.bound, buffers_of(call_), find_helper(known_.hints.progress))
+        .wait();
   }
 
   void run_own() {
@@ -259,6 +258,7 @@ std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CheckedCol
 
 void DenseAutotuner::tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users) {
   are_due_ = false;
+  ++version_;
   together(comm, [&] {
     for (const std::shared_ptr<TunedDense>& entry : entries_) {
       if (!entry->is_due()) continue;

@@ -39,7 +39,7 @@ class TunedDense {
     State state = State::as_decided;
     const DenseRule* best = nullptr;        ///< of a trial, also where MPI's own was faster
     std::optional<TrialResult> found = {};  ///< of a trial
-    std::unique_ptr<BoundPlan> bound = {};  ///< of blocking calls by a rule
+    std::shared_ptr<BoundPlan> bound = {};  ///< of blocking calls by a rule
   };
   explicit TunedDense(Key key) : key_(std::move(key)) {}
 
@@ -93,6 +93,8 @@ class DenseAutotuner final : public Attachment {
   }
   /// Whether some are to be tried, in the next call that may wait for all ranks.
   [[nodiscard]] bool are_due() const { return are_due_; }
+  /// Another number after each time that some have been tried.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
   /// Does so, on buffers of its own. Collective.
   void tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users);
 
@@ -107,6 +109,7 @@ class DenseAutotuner final : public Attachment {
   [[nodiscard]] std::shared_ptr<TunedDense> find(const TunedDense::Key& key) const;
 
   bool are_due_ = false;
+  std::uint64_t version_ = 0;
   std::vector<std::shared_ptr<TunedDense>> entries_;
 };
 

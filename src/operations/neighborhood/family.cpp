@@ -16,10 +16,6 @@ namespace laneway {
 
 namespace {
 
-constexpr const char* relays_nothing =
-    "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
-    "for a thread; lnw_progress=wait lets relays progress in calls of this library";
-
 void find_devices(Communicator& communicator, const PrivateComm& comm, const BufferMemory& where, bool translate) {
   const MemoryInfo* const device = device_memory(where);
   const std::optional<DeviceIdentity> own = device ? std::optional(identity(Device(*device))) : std::nullopt;
@@ -136,30 +132,6 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
   agreed.sharing = find_sharing(communicator_, agreed.hints, agreement.knows_nodes);
   if (!all.no_devices) agreed.rule = find_copy_rule(communicator_, comm_, agreed);
   return agreed.tag;
-}
-
-Candidates NeighborhoodFamily::candidates(Use use) {
-  return strategies_.emplace(communicator_, comm_, agreed_, use).all();
-}
-
-std::optional<TrialResult> NeighborhoodFamily::tuned(Candidates& candidates) {
-  return agreed_.hints.tuning == Tuning::measure ? strategies_->measure(candidates) : std::nullopt;
-}
-
-void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
-  std::shared_ptr<const Plan> by_messages = strategies_->plan(candidate, chosen);
-  strategies_.reset();
-  if (call_.kind == Kind::alltoallv_indexed)
-    keep_exchange(communicator_, agreed_, std::move(by_messages), chosen.reasons);
-  if (agreed_.relays_nothing) chosen.reasons.progress_reason = relays_nothing;
-  if (agreed_.reduction) chosen.ready.combiners = {agreed_.reduction->what.combiner};
-  chosen.ready.device_use.combining = kernels_of(chosen.ready.combiners);
-  chosen.node = agreed_.regions.front();
-  if (chosen.reasons.path == MemoryPath::borrowed && agreed_.sharing.members.size() > 1)
-    chosen.lending = agreed_.sharing;
-  chosen.partitions = std::move(events_.partitions);
-  // Where each edge is a message that needs no help, exchanges need not come one after another.
-  if (chosen.reasons.strategy == "direct" && !chosen.ready.memory) chosen.bindings = 0;
 }
 
 void NeighborhoodFamily::prove(const Plan& plan, std::string_view what) const {

@@ -1,16 +1,18 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "communicator/arguments/call.hpp"
 #include "communicator/communicator.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/paths.hpp"
-#include "operations/neighborhood/strategies.hpp"
+#include "operations/choose/planning.hpp"
 #include "operations/pipeline/family.hpp"
 
 namespace laneway {
@@ -40,7 +42,7 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   int agreed(Agreement agreement) override;
   [[nodiscard]] Candidates candidates(Use use) override;
   [[nodiscard]] std::optional<TrialResult> tuned(Candidates& candidates) override;
-  void predict(Candidates& candidates) override { strategies_->predict(candidates); }
+  void predict(Candidates& candidates) override;
   void plan(const std::string& candidate, Chosen& chosen) override;
   void prove(const Plan& plan, std::string_view what) const override;
   [[nodiscard]] const RankPattern* pattern() const override { return &edges(); }
@@ -51,6 +53,11 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   }
   [[nodiscard]] bool may_relay_with(bool have_helpers) const;
   [[nodiscard]] bool knows_all() const;
+  [[nodiscard]] StrategyOnPath on(MemoryPath path) const;
+  void choose_path();
+  void limit_lending();
+  /// Collective where it has not been planned yet.
+  [[nodiscard]] const Planned& planned(const std::string& strategy);
 
   Communicator& communicator_;
   PrivateComm& comm_;
@@ -59,7 +66,10 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   CallEvents events_;
   Agreed agreed_;
   PathVotes votes_;
-  std::optional<StrategyCandidates> strategies_;
+  NodeUse node_;  // on the memory path that has been chosen
+  std::vector<std::pair<MemoryPath, double>> path_seconds_;
+  std::optional<Planned> by_costs_;
+  std::map<std::string, Planned> planned_;  // by messages, by strategy
 };
 
 }  // namespace laneway

@@ -1,32 +1,39 @@
-#include "operations/neighborhood/strategies.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "algorithms/cost/memory_paths.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "operations/choose/costs.hpp"
-#include "operations/choose/paths.hpp"
+#include "operations/choose/way_back.hpp"
+#include "operations/neighborhood/family.hpp"
 #include "operations/neighborhood/tuning.hpp"
 
 namespace laneway {
 
-StrategyCandidates::StrategyCandidates(Communicator& communicator, const PrivateComm& comm, const Agreed& agreed,
-                                       Use use)
-    : communicator_(communicator),
-      comm_(comm),
-      agreed_(agreed),
-      paths_(use == Use::request ? agreed.paths : without_lending(agreed.paths)),
-      node_{.path = paths_.open.front(),
-            .local = agreed.hints.local,
-            .shared_staging = use == Use::request ? agreed.hints.shared_staging : 0,
-            .events = agreed.events},
-      tries_(use == Use::trial && agreed.hints.tuning != Tuning::measure && on(node_.path).strategy.is_automatic()) {}
+namespace {
 
-Candidates StrategyCandidates::all() {
+constexpr const char* relays_nothing =
+    "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
+    "for a thread; lnw_progress=wait lets relays progress in calls of this library";
+
+}  // namespace
+
+StrategyOnPath NeighborhoodFamily::on(MemoryPath path) const {
+  return strategies_on(path, communicator_, comm_, agreed_);
+}
+
+Candidates NeighborhoodFamily::candidates(Use use) {
+  const bool is_request = use == Use::request;
+  if (!is_request) agreed_.paths = without_lending(std::move(agreed_.paths));
+  node_ = {.path = agreed_.paths.open.front(),
+           .local = agreed_.hints.local,
+           .shared_staging = is_request ? agreed_.hints.shared_staging : 0,
+           .events = agreed_.events};
   if (agreed_.reduction && agreed_.reduction->back)
     return {.reasons = agreed_.reduction->back->reasons, .only = agreed_.reduction->back->reasons.strategy};
-  if (paths_.open.size() > 1 && !tries_) choose_path();
+  const bool tries_strategies =
+      use == Use::trial && agreed_.hints.tuning != Tuning::measure && on(node_.path).strategy.is_automatic();
+  if (agreed_.paths.open.size() > 1 && !tries_strategies) choose_path();
   if (node_.path == MemoryPath::borrowed) limit_lending();
   const StrategyChoice choice = on(node_.path).strategy;
   Candidates candidates;
@@ -36,19 +43,16 @@ Candidates StrategyCandidates::all() {
   return candidates;
 }
 
-const Parameters& StrategyCandidates::parameters() {
-  if (!parameters_) parameters_ = parameters_of(communicator_, comm_, agreed_.hints, agreed_.sharing);
-  return *parameters_;
-}
-
-/// By what the slowest rank is predicted to take.
-void StrategyCandidates::choose_path() {
-  const std::string name = "the parameters '" + parameters().name + "'";
-  const bool takes_addresses = std::ranges::count(paths_.open, MemoryPath::device_aware) > 0;
-  const std::string refusal = takes_addresses ? "" : "; " + paths_.reason;
-  const std::vector<MemoryPath> known = with_known_costs(paths_.open, parameters());
+/// Of several, that of the least predicted cost, by what the slowest rank is predicted to take.
+void NeighborhoodFamily::choose_path() {
+  const std::shared_ptr<const Parameters> parameters =
+      parameters_of(communicator_, comm_, agreed_.hints, agreed_.sharing);
+  const std::string name = "the parameters '" + parameters->name + "'";
+  const bool takes_addresses = std::ranges::count(agreed_.paths.open, MemoryPath::device_aware) > 0;
+  const std::string refusal = takes_addresses ? "" : "; " + agreed_.paths.reason;
+  const std::vector<MemoryPath> known = with_known_costs(agreed_.paths.open, *parameters);
   if (known.size() < 2) {
-    paths_.reason = name + " do not tell what messages between devices cost" + refusal;
+    agreed_.paths.reason = name + " do not tell what messages between devices cost" + refusal;
     return;
   }
   std::vector<Planned> plans;
@@ -58,77 +62,86 @@ void StrategyCandidates::choose_path() {
     // Messages are lent once the plan is made. Where no strategy depends on costs, none does on the path.
     const bool is_made =
         !plans.empty() && (path == MemoryPath::borrowed || !is_chosen_by_costs(agreed_.hints, strategies.strategy));
-    plans.push_back(is_made ? plans.front() : make(strategies));
-    seconds.push_back(seconds_on(path, *plans.back().plan, agreed_, parameters()));
+    plans.push_back(is_made ? plans.front() : make_plan(communicator_, comm_, agreed_, strategies));
+    seconds.push_back(seconds_on(path, *plans.back().plan, agreed_, *parameters));
   }
   seconds = reduce_progressing(seconds, MPI_DOUBLE, MPI_MAX, comm_);
   for (std::size_t p = 0; p < known.size(); ++p) path_seconds_.emplace_back(known[p], seconds[p]);
   const auto best = static_cast<std::size_t>(std::ranges::min_element(seconds) - seconds.begin());
   node_.path = known[best];
-  paths_.reason = "chosen with " + name + refusal;
+  agreed_.paths.reason = "chosen with " + name + refusal;
   by_costs_ = std::move(plans[best]);
 }
 
-void StrategyCandidates::limit_lending() {
-  node_.local.lends = paths_.lends;
-  node_.local.borrows = paths_.borrows;
-  const std::optional<std::int64_t> limit = largest_unlent(agreed_, parameters());
+/// Messages inside the node are lent only where the parameters do not predict that this is slower.
+void NeighborhoodFamily::limit_lending() {
+  const std::shared_ptr<const Parameters> parameters =
+      parameters_of(communicator_, comm_, agreed_.hints, agreed_.sharing);
+  node_.local.lends = agreed_.paths.lends;
+  node_.local.borrows = agreed_.paths.borrows;
+  const std::optional<std::int64_t> limit = largest_unlent(agreed_, *parameters);
   if (!limit) return;
   node_.local.lend_bytes = *limit;
   if (*limit == never_lent) node_.local.lends = 0;
-  paths_.reason += "; with the parameters '" + parameters().name + "' " + described_lending(*limit);
+  agreed_.paths.reason += "; with the parameters '" + parameters->name + "' " + described_lending(*limit);
 }
 
-void StrategyCandidates::predict(Candidates& candidates) {
-  if (!by_costs_) by_costs_ = make(on(node_.path));
+void NeighborhoodFamily::predict(Candidates& candidates) {
+  if (!by_costs_) by_costs_ = make_plan(communicator_, comm_, agreed_, on(node_.path));
   candidates.cheapest = by_costs_->strategy;
   candidates.reasons.parameters = by_costs_->reasons.parameters;
   candidates.reasons.candidates = by_costs_->reasons.candidates;
 }
 
-const Planned& StrategyCandidates::planned(const std::string& strategy) {
+const Planned& NeighborhoodFamily::planned(const std::string& strategy) {
   if (const auto found = planned_.find(strategy); found != planned_.end()) return found->second;
   Planned& planned = planned_[strategy];
   if (by_costs_ && by_costs_->strategy == strategy) return planned = *std::exchange(by_costs_, std::nullopt);
   StrategyOnPath on_path = on(node_.path);
   for (const StrategyRow* row : on_path.strategy.rows())
     if (row->name == strategy) on_path.strategy = {row, on_path.strategy.deduplicate};
-  return planned = make(on_path);
+  return planned = make_plan(communicator_, comm_, agreed_, on_path);
 }
 
-std::optional<TrialResult> StrategyCandidates::measure(Candidates& candidates) {
-  StrategyTrial trial(comm_, agreed_);
-  if (!trial.has_memory()) return std::nullopt;
-  if (std::optional<TrialResult> known = trial.recall(candidates.reasons.candidates)) return known;
-  predict(candidates);
+std::optional<TrialResult> NeighborhoodFamily::tuned(Candidates& candidates) {
+  if (agreed_.hints.tuning != Tuning::measure) return std::nullopt;
   // Memory that the result shares with other requests may be in use, and nobody fires events of trials.
   NodeUse alone = node_;
   alone.shared_staging = 0;
   alone.events = {};
-  for (const Candidate& one : most_promising(candidates.reasons.candidates, candidates.cheapest, trial_of_plans)) {
-    Planned& tried = tried_[one.name] = planned(one.name);
-    localize(communicator_, comm_, agreed_, alone, tried);
-    trial.add(one, tried);
-  }
-  return trial.run();
+  return measure(comm_, agreed_, candidates.reasons.candidates, [&] {
+    predict(candidates);
+    PlannedCandidates all;
+    for (const Candidate& one : most_promising(candidates.reasons.candidates, candidates.cheapest, trial_of_plans)) {
+      all.emplace_back(one, planned(one.name));
+      localize(communicator_, comm_, agreed_, alone, all.back().second);
+    }
+    return all;
+  });
 }
 
-std::shared_ptr<const Plan> StrategyCandidates::plan(const std::string& strategy, Chosen& chosen) {
-  const auto tried = tried_.find(strategy);
-  const bool is_as_tried = tried != tried_.end() && node_.shared_staging == 0 && node_.events.empty();
-  std::shared_ptr<const Plan> by_messages = planned(strategy).plan;
-  Planned planned = is_as_tried ? tried->second : planned_.at(strategy);
-  if (!is_as_tried) localize(communicator_, comm_, agreed_, node_, planned);
+void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
+  Planned ready = planned(candidate);
+  const std::shared_ptr<const Plan> by_messages = ready.plan;
+  localize(communicator_, comm_, agreed_, node_, ready);
   Reasons& reasons = chosen.reasons;
-  reasons.strategy = std::move(planned.reasons.strategy);
-  reasons.no_puts = std::move(planned.reasons.no_puts);
+  reasons.strategy = std::move(ready.reasons.strategy);
+  reasons.no_puts = std::move(ready.reasons.no_puts);
   reasons.path = node_.path;
-  reasons.path_reason = std::move(paths_.reason);
+  reasons.path_reason = std::move(agreed_.paths.reason);
   reasons.path_seconds = std::move(path_seconds_);
-  chosen.ready = {.plan = std::move(planned.plan),
-                  .memory = std::move(planned.memory),
+  if (call_.kind == Kind::alltoallv_indexed) keep_exchange(communicator_, agreed_, by_messages, reasons);
+  if (agreed_.relays_nothing) reasons.progress_reason = relays_nothing;
+  chosen.ready = {.plan = std::move(ready.plan),
+                  .memory = std::move(ready.memory),
                   .device_use = {node_.path == MemoryPath::device_aware, agreed_.rule}};
-  return by_messages;
+  if (agreed_.reduction) chosen.ready.combiners = {agreed_.reduction->what.combiner};
+  chosen.ready.device_use.combining = kernels_of(chosen.ready.combiners);
+  chosen.node = agreed_.regions.front();
+  if (reasons.path == MemoryPath::borrowed && agreed_.sharing.members.size() > 1) chosen.lending = agreed_.sharing;
+  chosen.partitions = std::move(events_.partitions);
+  // Where each edge is a message that needs no help, exchanges need not come one after another.
+  if (reasons.strategy == "direct" && !chosen.ready.memory) chosen.bindings = 0;
 }
 
 }  // namespace laneway
