@@ -202,18 +202,22 @@ TEST_F(DenseTest, DisagreementIsNamedUnderCheck) {
   const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Handler handler(comm.get(), MPI_ERRORS_RETURN);
   const bool is_last = rank() == size() - 1;
-  const std::string who = "rank " + std::to_string(size() - 1) + " disagrees: ";
-  const auto expect = [&](int code, const std::string& part) {
-    EXPECT_NE(error_text(code).find(who + part), std::string::npos) << error_text(code);
+  const auto expect = [&](int code, const std::string& first, const std::string& last) {
+    const std::string text =
+        "the call is " + first + " on rank 0, but " + last + " on rank " + std::to_string(size() - 1);
+    EXPECT_NE(error_text(code).find(text), std::string::npos) << error_text(code);
   };
   std::array<int, 2> a{};
   std::array<int, 2> b{};
-  expect(LNW_Bcast(a.data(), 1, MPI_INT, is_last ? 1 : 0, comm.get()), "root is 1, but 0 on rank 0");
+  expect(LNW_Bcast(a.data(), 1, MPI_INT, is_last ? 1 : 0, comm.get()), "bcast, root 0, 4 bytes in count",
+         "bcast, root 1, 4 bytes in count");
   expect(LNW_Allreduce(a.data(), b.data(), 1, MPI_INT, is_last ? MPI_MAX : MPI_SUM, comm.get()),
-         "op is MPI_MAX, but MPI_SUM on rank 0");
+         "allreduce, op MPI_SUM, 4 bytes in datatype, 4 bytes in count",
+         "allreduce, op MPI_MAX, 4 bytes in datatype, 4 bytes in count");
   LNW_Request request = LNW_REQUEST_NULL;
   expect(LNW_Scan_init(a.data(), b.data(), is_last ? 2 : 1, MPI_INT, MPI_SUM, comm.get(), MPI_INFO_NULL, &request),
-         "the size of count elements in bytes is 8, but 4 on rank 0");
+         "scan, op MPI_SUM, 4 bytes in datatype, 4 bytes in count",
+         "scan, op MPI_SUM, 4 bytes in datatype, 8 bytes in count");
 }
 
 /// In place is another call, for which the promise is another communicator's.

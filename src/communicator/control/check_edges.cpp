@@ -108,24 +108,24 @@ std::string share_text(const ControlComm& comm, Rank owner, const std::string& m
   return reinterpret_cast<const char*>(text.data());
 }
 
-/// The first rank of which it is true; INT_MAX if there is none.
-Rank first_rank(const ControlComm& comm, bool is_this) {
-  return reduce_progressing(std::vector<int>{is_this ? comm.rank() : INT_MAX}, MPI_INT, MPI_MIN, comm).front();
-}
-
 }  // namespace
 
+std::optional<RankText> first_text(const ControlComm& comm, const std::string& mine) {
+  const std::vector<int> own = {mine.empty() ? INT_MAX : comm.rank()};
+  const Rank first = reduce_progressing(own, MPI_INT, MPI_MIN, comm).front();
+  if (first == INT_MAX) return std::nullopt;
+  return RankText{first, share_text(comm, first, mine)};
+}
+
 void check_same(const ControlComm& comm, const std::string& what, const std::string& mine, int error_class) {
-  const Rank first = first_rank(comm, !mine.empty());
-  if (first == INT_MAX) return;
-  const std::string wanted = share_text(comm, first, mine);
-  const Rank other = first_rank(comm, !mine.empty() && mine != wanted);
-  if (other == INT_MAX) return;
-  const std::string found = share_text(comm, other, mine);
+  const std::optional<RankText> first = first_text(comm, mine);
+  if (!first) return;
+  const std::optional<RankText> other = first_text(comm, mine == first->text ? "" : mine);
+  if (!other) return;
   comm.all_throw();
   throw Error(ErrorKind::mpi,
-              what + " " + wanted + " on rank " + std::to_string(first) + ", but " + found + " on rank " +
-                  std::to_string(other),
+              what + " " + first->text + " on rank " + std::to_string(first->rank) + ", but " + other->text +
+                  " on rank " + std::to_string(other->rank),
               error_class);
 }
 

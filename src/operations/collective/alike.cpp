@@ -3,19 +3,11 @@
 #include <limits>
 
 #include "communicator/datatypes/operators.hpp"
-#include "mpi/check.hpp"
 #include "operations/request/packed_call.hpp"
 
 namespace laneway {
 
 namespace {
-
-std::int64_t extent_of(MPI_Datatype type) {
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  check_mpi(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
-  return extent;
-}
 
 /// Whether the root alone may give its part in place, which the others do not know.
 bool is_root_in_place(const CollectiveCall& call) {
@@ -23,30 +15,11 @@ bool is_root_in_place(const CollectiveCall& call) {
          (call.kind == DenseKind::gather || call.kind == DenseKind::scatter || call.kind == DenseKind::reduce);
 }
 
-bool has_equal_arguments(DenseKind kind) {
-  switch (kind) {
-    case DenseKind::alltoall:
-    case DenseKind::allgather:
-    case DenseKind::gather:
-    case DenseKind::scatter:
-    case DenseKind::bcast:
-    case DenseKind::reduce:
-    case DenseKind::allreduce:
-    case DenseKind::reduce_scatter_block:
-    case DenseKind::scan:
-    case DenseKind::exscan:
-    case DenseKind::barrier:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 AlikeCalls::Bytes AlikeCalls::bytes(Rank rank, Rank ranks) const {
   const bool is_root = rank == root;
-  const std::int64_t block = reduces(kind) ? count * extent_of(element) : count;
+  const std::int64_t block = reduces(kind) ? count * type_map(element)->extent : count;
   const std::int64_t all = block * ranks;
   switch (kind) {
     case DenseKind::alltoall:
@@ -86,7 +59,7 @@ CollectiveCall AlikeCalls::call(Buffers buffers) const {
 
 std::optional<AlikeCalls> alike_to(const CheckedCollective& checked) {
   const CollectiveCall& call = checked.call;
-  if (!has_equal_arguments(call.kind)) return std::nullopt;
+  if (!has_equal_blocks(call.kind)) return std::nullopt;
   AlikeCalls alike;
   alike.kind = call.kind;
   alike.root = has_root(call.kind) ? call.root : 0;

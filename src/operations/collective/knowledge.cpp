@@ -1,7 +1,6 @@
 #include "operations/collective/knowledge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/simulated.hpp"
 #include "communicator/arguments/dense_blocks.hpp"
+#include "communicator/control/check_edges.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "mpi/check.hpp"
 #include "operations/choose/agreed.hpp"
@@ -151,59 +151,20 @@ CollectiveHint read_collective(const std::string& text, DenseKind kind) {
   return hint;
 }
 
-namespace {
-
-/// What must be the same on all ranks.
-struct SameEverywhere {
-  std::array<char, 24> kind{};
-  std::int64_t root = 0;
-  std::array<char, 32> op{};
-  std::int64_t bytes = 0;
-  std::int64_t element_bytes = 0;
-};
-
-template <std::size_t N>
-void put(std::array<char, N>& to, std::string_view text) {
-  std::copy_n(text.begin(), std::min(text.size(), N - 1), to.begin());
-}
-
-std::string difference(const SameEverywhere& first, const SameEverywhere& other, const CollectiveCall& call) {
-  const auto say = [](const std::string& what, const auto& mine, const auto& theirs) {
-    return what + " is " + theirs + ", but " + mine + " on rank 0";
-  };
-  const auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (first.kind != other.kind)
-    return say("the operation", std::string(first.kind.data()), std::string(other.kind.data()));
-  if (first.root != other.root) return say("root", number(first.root), number(other.root));
-  if (first.op != other.op) return say("op", std::string(first.op.data()), std::string(other.op.data()));
-  if (first.element_bytes != other.element_bytes)
-    return say("the size of the datatype", number(first.element_bytes), number(other.element_bytes));
-  if (first.bytes == other.bytes) return "";
-  const SideRow& side = row_of(call.kind).receive;
-  return say(std::string("the size of ") + (side.count != nullptr ? side.count : "a count") + " elements in bytes",
-             number(first.bytes), number(other.bytes));
-}
-
-}  // namespace
-
 void compare_collective(const PrivateComm& comm, const CollectiveCall& call, std::int64_t block_bytes) {
-  SameEverywhere mine;
-  put(mine.kind, name(call.kind));
-  mine.root = has_root(call.kind) ? call.root : 0;
-  mine.bytes = block_bytes;
+  std::string text = name(call.kind);
+  const auto add_bytes = [&](std::int64_t bytes, const char* of) {
+    text += ", " + std::to_string(bytes) + " bytes in " + of;
+  };
+  if (has_root(call.kind)) text += ", root " + std::to_string(call.root);
   if (reduces(call.kind)) {
-    put(mine.op, operator_name(call.op));
     MPI_Count size = 0;
     check_mpi(MPI_Type_size_x(call.receive.type, &size), "MPI_Type_size_x");
-    mine.element_bytes = size;
+    text += ", op " + operator_name(call.op);
+    add_bytes(size, "datatype");
   }
-  const std::vector<SameEverywhere> all = gather_all(comm, mine);
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const std::string what = difference(all.front(), all[rank], call);
-    if (what.empty()) continue;
-    comm.all_throw();
-    throw Error(ErrorKind::argument, "rank " + std::to_string(rank) + " disagrees: " + what);
-  }
+  if (const char* const count = row_of(call.kind).receive.count) add_bytes(block_bytes, count);
+  check_same(comm, "the call is", text, MPI_ERR_ARG);
 }
 
 }  // namespace laneway

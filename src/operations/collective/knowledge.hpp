@@ -55,8 +55,9 @@ struct CollectiveHint {
 /// Null: none is called so.
 [[nodiscard]] const DenseRule* find_rule(Dense kind, std::string_view name);
 
-/// Under the hint lnw_check: throws on all ranks where a root, an operator, a datatype's size or a count differs, with
-/// the first rank that disagrees with rank 0. `block_bytes`: as check_collective returns. Collective.
+/// Under the hint lnw_check: throws on all ranks where an operation, a root, an operator, a datatype's size or a count
+/// differs, with the call of the first rank and of the first one that has another. `block_bytes`: as check_collective
+/// returns. Collective.
 void compare_collective(const PrivateComm& comm, const CollectiveCall& call, std::int64_t block_bytes);
 
 }  // namespace laneway
