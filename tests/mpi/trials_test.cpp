@@ -44,7 +44,7 @@ class TrialsTest : public MpiTest {
     runs_.assign(seconds.size(), 0);
     std::vector<TrialCandidate> candidates;
     for (std::size_t c = 0; c < seconds.size(); ++c)
-      candidates.push_back({std::to_string(c), 0, [this, c, mine = rank() == size() - 1 ? seconds[c] : 0] {
+      candidates.push_back({std::to_string(c), [this, c, mine = rank() == size() - 1 ? seconds[c] : 0] {
                               ++runs_[c];
                               now += mine;
                             }});

@@ -35,20 +35,21 @@ MPI_Info info_of(const Reasons& reasons) {
   const auto set = [&](const std::string& key, const std::string& value) {
     check_mpi(MPI_Info_set(info.get(), key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
   };
+  const auto number = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  };
   set("lnw_strategy", reasons.strategy);
   if (reasons.has_costs()) set("lnw_parameters", reasons.parameters);
   for (const Candidate& candidate : reasons.candidates) {
     if (!candidate.seconds) continue;
-    std::ostringstream numbers;
-    numbers << *candidate.seconds;
-    for (const double bound : candidate.bounds) numbers << ' ' << bound;
-    set("lnw_cost_" + candidate.name, numbers.str());
+    std::string numbers = number(*candidate.seconds);
+    for (const double bound : candidate.bounds) numbers += ' ' + number(bound);
+    set("lnw_cost_" + candidate.name, numbers);
   }
-  for (const Reasons::Measured& measured : reasons.measured) {
-    std::ostringstream seconds;
-    seconds << measured.seconds;
-    set("lnw_measured_" + measured.strategy, seconds.str());
-  }
+  for (const Reasons::Measured& measured : reasons.measured)
+    set("lnw_measured_" + measured.strategy, number(measured.seconds));
   if (!reasons.remembered.empty()) set("lnw_remembered", reasons.remembered);
   if (!reasons.rule_reason.empty()) set("lnw_reason", reasons.rule_reason);
   if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
@@ -58,11 +59,8 @@ MPI_Info info_of(const Reasons& reasons) {
     set("lnw_memory_path", std::string(name(reasons.path)));
     set("lnw_memory_path_reason", reasons.path_reason);
   }
-  for (const auto& [path, predicted] : reasons.path_seconds) {
-    std::ostringstream seconds;
-    seconds << predicted;
-    set("lnw_path_cost_" + std::string(name(path)), seconds.str());
-  }
+  for (const auto& [path, predicted] : reasons.path_seconds)
+    set("lnw_path_cost_" + std::string(name(path)), number(predicted));
   return info.release();
 }
 

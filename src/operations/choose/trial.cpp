@@ -49,11 +49,7 @@ class Trial {
  private:
   /// `once`: seconds that the fastest has taken so far.
   [[nodiscard]] int exchanges_of_turn(double once) const {
-    double expected = 0;
-    for (const TrialCandidate& candidate : candidates_)
-      if (expected == 0 || (candidate.seconds > 0 && candidate.seconds < expected)) expected = candidate.seconds;
-    return static_cast<int>(
-        std::clamp(rules_.turn_seconds / std::max({once, expected, 1e-7}), 1.0, rules_.most_of_turn));
+    return static_cast<int>(std::clamp(rules_.turn_seconds / std::max(once, 1e-7), 1.0, rules_.most_of_turn));
   }
 
   /// Of one exchange, in the mean. Other ranks begin at the same time.

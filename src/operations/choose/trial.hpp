@@ -16,7 +16,6 @@ namespace laneway {
 /// One of the ways to run an operation that a trial times.
 struct TrialCandidate {
   std::string name;
-  double seconds = 0;                   ///< that an exchange is expected to take; 0: not known
   std::function<void()> exchange = {};  ///< runs one, in memory of the library's own
 };
 

@@ -48,13 +48,12 @@ class DenseTrial {
 
   Result use_named(const DenseRule& rule) {
     add(rule);
-    leave_out_what_does_not_fit();
     return ways_.size() > 1 ? use(ways_.back(), {}) : Result{};
   }
 
   /// `only`: the rule that a trial of another form has found; null: all are tried.
   Result choose(const DenseRule* only) {
-    if (largest({tuned_.has_objection() ? 1.0 : 0.0}).front() != 0) return {};
+    if (is_so_on_some_rank(tuned_.has_objection())) return {};
     const std::vector<Candidate> candidates =
         weighed(known_, checked_.facts, has_only_messages() ? OnNode::messages : OnNode::memory).reasons.candidates;
     const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
@@ -63,19 +62,17 @@ class DenseTrial {
     TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
     rules.apart = has_root(call_.kind);
     for (const Candidate& one : most_promising(candidates, "mpi", rules))
-      if (only == nullptr && one.name != "mpi") add(*find_rule(checked_.facts.kind, one.name), one.seconds);
+      if (only == nullptr && one.name != "mpi") add(*find_rule(checked_.facts.kind, one.name));
     if (only != nullptr) add(*only);
-    leave_out_what_does_not_fit();
     return decide(rules);
   }
 
  private:
   /// A rule, or MPI's own operation.
   struct Way {
+    std::string name = "mpi";
     const DenseRule* rule = nullptr;
-    double seconds = 0;                     // expected; 0: not known
     std::shared_ptr<BoundPlan> bound = {};  // of a rule
-    bool fits = true;
   };
 
   [[nodiscard]] bool has_only_messages() const { return tuned_.key().form == CallForm::nonblocking; }
@@ -84,30 +81,21 @@ class DenseTrial {
     return {tuned_.key().alike.in_place ? received : send_.data(), received};
   }
 
-  void add(const DenseRule& rule, std::optional<double> seconds = {}) {
+  /// Unless it does not fit into the staging memory that a hint allows.
+  void add(const DenseRule& rule) {
     Plan plan = plan_dense(known_, rule, comm_, checked_);
     const bool on_node = !has_only_messages();
     Planned planned = on_node ? plan_on_node(communicator_, comm_, known_, std::move(plan))
                               : Planned{.plan = packed(std::move(plan))};
-    Way way{&rule, seconds.value_or(0),
+    Way way{std::string(rule.name), &rule,
             std::make_shared<BoundPlan>(ready_plan(checked_, std::move(planned.plan), std::move(planned.memory)),
                                         on_node ? bindings_of_blocking : 0)};
-    way.fits = kept_ + way.bound->kept_bytes() <= known_.hints.staging_limit;
-    ways_.push_back(std::move(way));
+    if (!is_so_on_some_rank(kept_ + way.bound->kept_bytes() > known_.hints.staging_limit))
+      ways_.push_back(std::move(way));
   }
 
-  /// The largest of what all ranks give.
-  [[nodiscard]] std::vector<double> largest(const std::vector<double>& mine) const {
-    return reduce_progressing(mine, MPI_DOUBLE, MPI_MAX, comm_);
-  }
-
-  /// Into the staging memory that a hint allows, on some rank.
-  void leave_out_what_does_not_fit() {
-    std::vector<double> exceed;
-    for (const Way& rule : std::span(ways_).subspan(1)) exceed.push_back(rule.fits ? 0 : 1);
-    if (!exceed.empty()) exceed = largest(exceed);
-    for (std::size_t way = ways_.size(); way-- > 1;)
-      if (exceed[way - 1] != 0) ways_.erase(ways_.begin() + static_cast<std::ptrdiff_t>(way));
+  [[nodiscard]] bool is_so_on_some_rank(bool mine) const {
+    return reduce_progressing(std::vector<int>{mine ? 1 : 0}, MPI_INT, MPI_MAX, comm_).front() != 0;
   }
 
   void run(const Way& way) {
@@ -132,13 +120,12 @@ class DenseTrial {
 
   Result decide(const TrialRules& rules) {
     std::vector<TrialCandidate> candidates;
-    for (const Way& way : ways_)
-      candidates.push_back({name(way), way.seconds, [this, run_by = &way] { run(*run_by); }});
+    for (const Way& way : ways_) candidates.push_back({way.name, [this, run_by = &way] { run(*run_by); }});
     TrialResult found = try_candidates(comm_, candidates, rules);
     const auto& measured = found.measured;
     const bool has_rules = ways_.size() > 1;
-    const auto fastest = std::min_element(measured.begin() + (has_rules ? 1 : 0), measured.end(),
-                                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    const auto fastest = std::ranges::min_element(measured.begin() + (has_rules ? 1 : 0), measured.end(), {},
+                                                  &Reasons::Measured::seconds);
     Way& best = ways_[static_cast<std::size_t>(fastest - measured.begin())];
     const bool is_rule = found.best != "mpi";
     found.why = why(is_rule, measured.front().seconds, has_rules ? &*fastest : nullptr);
@@ -147,10 +134,6 @@ class DenseTrial {
       tell_reasons({.strategy = found.best, .rule_reason = found.why}, comm_.rank());
     Result result{.state = TunedDense::State::mpi, .best = best.rule, .found = std::move(found)};
     return is_rule ? use(best, std::move(result)) : std::move(result);
-  }
-
-  [[nodiscard]] static std::string name(const Way& way) {
-    return way.rule != nullptr ? std::string(way.rule->name) : "mpi";
   }
 
   /// `rule`: the fastest; null if there was none.

@@ -131,7 +131,7 @@ std::optional<TrialResult> measure(const PrivateComm& comm, const Agreed& agreed
   employ(helper);
   std::vector<TrialCandidate> tried;
   for (const auto& [candidate, planned] : plan())
-    tried.push_back({candidate.name, candidate.seconds.value_or(0),
+    tried.push_back({candidate.name,
                      [exchange = std::make_shared<Exchange>(planned.plan, Buffers{send.data(), receive.data()},
                                                             transport, progress_by(helper), planned.memory)] {
                        exchange->start();
