@@ -101,7 +101,7 @@ int LNW_Bag_free(LNW_Bag* bag) {
   return guarded_in_bag(__func__, bag != nullptr ? *bag : LNW_BAG_NULL, [&] {
     require_pointer(bag, "bag");
     MpiBag& found = bag_of(*bag);
-    found.settle();
+    found.quiesce();
     delete &found;
     *bag = LNW_BAG_NULL;
   });

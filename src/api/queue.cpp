@@ -156,15 +156,15 @@ int LNW_Match(int count, LNW_Request array_of_requests[]) {
 }
 
 int LNW_Queue_wait(LNW_Queue queue) {
-  LNW_Request speaks = LNW_REQUEST_NULL;
+  LNW_Request failed = LNW_REQUEST_NULL;
   try {
     require_running();
     Queue& found = queue_of(queue);
     if (found.wait()) return MPI_SUCCESS;
-    speaks = reinterpret_cast<LNW_Request>(const_cast<Request*>(found.failed()));
+    failed = reinterpret_cast<LNW_Request>(const_cast<Request*>(found.failed()));
     found.rethrow_failure();
   } catch (...) {
-    return raise_on(speaks, __func__);
+    return raise_on(failed, __func__);
   }
 }
 

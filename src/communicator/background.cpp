@@ -15,9 +15,9 @@ namespace laneway {
 
 namespace {
 
-void say_once(bool engine) {
-  static std::atomic<bool> said{false};
-  if (said.exchange(true)) return;
+void log_once(bool engine) {
+  static std::atomic<bool> logged{false};
+  if (logged.exchange(true)) return;
   int rank = 0;
   if (has_world()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
@@ -39,7 +39,7 @@ Helper find_helper(ProgressHint hint) {
   if (hint == ProgressHint::thread) {
     if (!single_threaded()) return Helper::thread_for_all;
     const bool engine = has_engine();
-    say_once(engine);
+    log_once(engine);
     return engine ? Helper::engine : Helper::none;
   }
   return has_engine() ? Helper::engine : single_threaded() ? Helper::none : Helper::thread;

@@ -133,11 +133,11 @@ bool Communicator::make_usable(std::shared_ptr<PrivateComm>& comm) {
   } catch (...) {
     if (!fresh->created()) throw;
     fresh->leave();
-    comm->settle();  // as the others do
+    comm->quiesce();  // as the others do
     comm = fresh;
     throw;
   }
-  comm->settle();
+  comm->quiesce();
   comm = fresh;
   return true;
 }
@@ -245,13 +245,13 @@ std::shared_ptr<PrivateComm> Communicator::private_comm() {
   if (unmade_) make_own();
   if (!private_->ready()) progress_until([&] { return private_->ready(); });
   if (private_->spoilt()) forget_what_ranks_share();
-  if (make_usable(private_)) attachments_.tell(Attachment::Change::replaced);
+  if (make_usable(private_)) attachments_.notify(Attachment::Change::replaced);
   return private_;
 }
 
 /// Some ranks may have learnt it in a step in which others have failed.
 void Communicator::forget_what_ranks_share() {
-  attachments_.tell(Attachment::Change::unsure);
+  attachments_.notify(Attachment::Change::unsure);
   regions_.clear();
   peer_regions_.clear();
   node_devices.reset();

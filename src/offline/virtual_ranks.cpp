@@ -89,13 +89,13 @@ class Group {
   }
 
   void exchange(const Outside& outside, std::vector<std::vector<Bytes>>& inboxes) {
-    std::map<std::pair<Rank, Rank>, std::deque<Bytes>> mail;
+    std::map<std::pair<Rank, Rank>, std::deque<Bytes>> in_flight;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       for (ControlMessage& control_message : rounds_[i].control_messages) {
         ++costs_[i].control_messages_sent;
         costs_[i].control_bytes_sent += static_cast<std::int64_t>(control_message.data.size());
         if (contains(control_message.peer))
-          mail[{ranks_[i], control_message.peer}].push_back(std::move(control_message.data));
+          in_flight[{ranks_[i], control_message.peer}].push_back(std::move(control_message.data));
       }
     }
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -104,13 +104,13 @@ class Group {
           inboxes[i].push_back(outside(from, ranks_[i], exchange_));
           continue;
         }
-        const auto it = mail.find({from, ranks_[i]});
-        if (it == mail.end() || it->second.empty()) missing_message(from, ranks_[i]);
+        const auto it = in_flight.find({from, ranks_[i]});
+        if (it == in_flight.end() || it->second.empty()) missing_message(from, ranks_[i]);
         inboxes[i].push_back(std::move(it->second.front()));
         it->second.pop_front();
       }
     }
-    for (const auto& [pair, control_messages] : mail)
+    for (const auto& [pair, control_messages] : in_flight)
       require(control_messages.empty(), ErrorKind::topology,
               "setup: rank " + std::to_string(pair.second) + " does not expect the letter of rank " +
                   std::to_string(pair.first));

@@ -37,7 +37,7 @@ class ControlTest : public MpiTest {
     comm_->create(MPI_COMM_WORLD, nullptr, nullptr);
   }
   void TearDown() override {
-    comm_->settle();
+    comm_->quiesce();
     comm_.reset();
     MpiTest::TearDown();
   }
@@ -233,7 +233,7 @@ TEST_F(ControlTest, NothingIsLeftOfAStepThatHasFailed) {
   });
   EXPECT_NE(failure, "");
   EXPECT_TRUE(comm_->is_doubtful());
-  comm_->settle();
+  comm_->quiesce();
   EXPECT_FALSE(comm_->is_doubtful()) << "it can never be freed";
   PMPI_Barrier(MPI_COMM_WORLD);
   EXPECT_FALSE(look_for_message(comm_->get(), MPI_ANY_SOURCE, MPI_ANY_TAG));

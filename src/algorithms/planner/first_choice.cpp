@@ -9,7 +9,7 @@
 
 namespace laneway {
 
-Round Planner::tell_first() {
+Round Planner::send_to_first() {
   Summary own;
   own.region = region_.id;
   own.inner = inner_id();

@@ -35,7 +35,7 @@ Round Planner::find_forwards() {
 }
 
 /// Sources tell the receivers of their lanes the sender, and which bytes of their blocks go to whom.
-Round Planner::tell_receivers() {
+Round Planner::announce_receivers() {
   const std::vector<Lane>& lanes = itinerary_.out_lanes;
   const std::vector<int> ordinal = ordinals(pattern_.out);
   std::map<Rank, std::vector<std::size_t>> edges_to;
@@ -78,7 +78,7 @@ Round Planner::tell_receivers() {
       for (const Piece& piece : lane.pieces) sources.insert(piece.source);
   round.from.assign(sources.begin(), sources.end());
   expected_ = round.from;
-  next_ = &Planner::tell_destinations;
+  next_ = &Planner::announce_destinations;
   return round;
 }
 
@@ -117,7 +117,7 @@ void Planner::for_each_cut_arrival(Rank receiver, Rank destination, F&& f) const
   }
 }
 
-Round Planner::tell_destinations(const std::vector<Bytes>& inbox) {
+Round Planner::announce_destinations(const std::vector<Bytes>& inbox) {
   find_cut_pieces();
   std::map<Rank, Reader> readers;
   for (std::size_t i = 0; i < expected_.size(); ++i) readers.emplace(expected_[i], Reader(inbox[i]));

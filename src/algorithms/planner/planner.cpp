@@ -111,7 +111,7 @@ Round Planner::begin(const std::map<Rank, Rank>* peer_regions) {
   if (!relays() && inner_.empty()) return plan_inside();
   if (peer_regions) {
     peer_regions_ = *peer_regions;
-    return counted(tell_sizes());
+    return counted(send_sizes());
   }
   // Regions travel along the edges in both directions: a rank knows only its own.
   std::set<Rank> peers;
@@ -135,16 +135,16 @@ Round Planner::resume(const std::vector<Bytes>& inbox) {
 
 Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
   for (std::size_t i = 0; i < expected_.size(); ++i) peer_regions_[expected_[i]] = Reader(inbox[i]).get<Rank>();
-  return tell_sizes();
+  return send_sizes();
 }
 
 /// Where strategies know more than the views, no rank can choose for others.
-Round Planner::tell_sizes() {
+Round Planner::send_sizes() {
   if (!relays()) return plan_inside();
   find_blocks();
   const bool views_are_all =
       std::ranges::none_of(strategies_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
-  return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? tell_first() : tell_blocks();
+  return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? send_to_first() : send_blocks();
 }
 
 void Planner::find_blocks() {
@@ -167,7 +167,7 @@ void Planner::find_blocks() {
 }
 
 /// Each source tells the first of its destinations in every other region the size of its block for that region.
-Round Planner::tell_blocks() {
+Round Planner::send_blocks() {
   std::map<Rank, Rank> first_destination;
   for (const Edge& edge : pattern_.out) {
     if (!crosses(edge)) continue;
@@ -181,11 +181,11 @@ Round Planner::tell_blocks() {
     round.control_messages.push_back({first_destination.at(region), writer.take()});
   }
   // The source alone knows which of its destinations is the first, so every destination gets a control message.
-  std::set<Rank> told;
-  for (const ControlMessage& control_message : round.control_messages) told.insert(control_message.peer);
+  std::set<Rank> addressed;
+  for (const ControlMessage& control_message : round.control_messages) addressed.insert(control_message.peer);
   std::set<Rank> others;
   for (const Edge& edge : pattern_.out)
-    if (crosses(edge) && !told.contains(edge.peer)) others.insert(edge.peer);
+    if (crosses(edge) && !addressed.contains(edge.peer)) others.insert(edge.peer);
   for (Rank peer : others) round.control_messages.push_back({peer, {}});
   std::set<Rank> sources;
   for (const Edge& edge : pattern_.in)
@@ -287,7 +287,7 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
   if (strategies_.size() > 1) return agree_on_costs();
   itinerary_.in_lanes = std::move(in_lanes_.front());
   itinerary_.out_lanes = std::move(out_lanes_.front());
-  return tell_receivers();
+  return announce_receivers();
 }
 
 /// Blocks are those of the strategy that was chosen.
@@ -301,7 +301,7 @@ Round Planner::go_on() {
     itinerary_.out_blocks.clear();
     find_blocks();
   }
-  return edge_ranges_ ? find_forwards() : tell_receivers();
+  return edge_ranges_ ? find_forwards() : announce_receivers();
 }
 
 }  // namespace laneway

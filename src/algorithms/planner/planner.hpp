@@ -154,9 +154,9 @@ class Planner {
   void find_blocks();
   [[nodiscard]] Rank inner_id() const;
   [[nodiscard]] ViewPart own_part() const;
-  Round tell_sizes();
-  Round tell_blocks();
-  Round tell_first();
+  Round send_sizes();
+  Round send_blocks();
+  Round send_to_first();
   Round choose_for_all(const std::vector<Bytes>& inbox);
   Round await_choice(const std::vector<Bytes>& inbox);
   Round follow_choice(const std::vector<Bytes>& inbox);
@@ -169,8 +169,8 @@ class Planner {
   Round choose_senders(const std::vector<Bytes>& inbox);
   Round agree_on_costs();
   Round choose(const std::vector<Bytes>& inbox);
-  Round tell_receivers();
-  Round tell_destinations(const std::vector<Bytes>& inbox);
+  Round announce_receivers();
+  Round announce_destinations(const std::vector<Bytes>& inbox);
   Round finish(const std::vector<Bytes>& inbox);
   Round plan_inside();
   Round end_with(Plan plan);

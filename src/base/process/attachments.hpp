@@ -61,7 +61,7 @@ class Attachments {
     return *made.release();
   }
 
-  void tell(Attachment::Change change) const {
+  void notify(Attachment::Change change) const {
     for (Attachment* one = first_.load(std::memory_order_acquire); one != nullptr; one = one->next_) one->on(change);
   }
 

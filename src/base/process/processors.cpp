@@ -142,10 +142,10 @@ bool have_one_each(std::size_t processes, std::span<const Processors> known) {
     quota = std::min(quota, one.quota.processors);
     ++members;
   }
-  const std::size_t untold = processes > known.size() ? processes - known.size() : 0;
+  const std::size_t unknown = processes > known.size() ? processes - known.size() : 0;
   return processes > 0 && processes <= static_cast<std::size_t>(CPU_COUNT(&cores)) &&
          std::ranges::all_of(groups, [&](const auto& group) {
-           return static_cast<double>(group.second.second + untold) <= group.second.first;
+           return static_cast<double>(group.second.second + unknown) <= group.second.first;
          });
 }
 

@@ -100,8 +100,8 @@ Answer ask_first(ControlRounds& rounds, const Votes& mine, std::uint64_t edges, 
   mine.put(writer);
   put_edges(writer, edges);
   if (planner != nullptr) writer.put(control_messages.front().data);
-  const Bytes told = rounds.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
-  Reader reader(told);
+  const Bytes choice = rounds.carry({Round::Kind::exchange, {{0, writer.take()}}, {0}, {}, nullptr}).front();
+  Reader reader(choice);
   Answer answer{mine, std::nullopt};
   answer.all.get(reader);
   answer.edges = get_edges(reader);

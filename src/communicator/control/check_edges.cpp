@@ -73,7 +73,8 @@ struct Disagreement {
   std::string text;
 };
 
-Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, const std::map<Rank, Sizes>& expected) {
+Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& announced,
+                                const std::map<Rank, Sizes>& expected) {
   Disagreement first;
   auto compare = [&](Rank source, const Sizes& sent, const Sizes& received) {
     if (sent == received || first.edge[0] <= source) return;
@@ -91,12 +92,12 @@ Disagreement first_disagreement(Rank rank, const std::map<Rank, Sizes>& told, co
                  std::to_string(nth + 1) + " between these two): the source has " + side(sent, "sendcounts, sendtype") +
                  ", the destination " + side(received, "recvcounts, recvtype");
   };
-  for (const auto& [source, sent] : told) {
+  for (const auto& [source, sent] : announced) {
     const auto it = expected.find(source);
     compare(source, sent, it == expected.end() ? Sizes{} : it->second);
   }
   for (const auto& [source, received] : expected)
-    if (!told.contains(source)) compare(source, {}, received);
+    if (!announced.contains(source)) compare(source, {}, received);
   return first;
 }
 

@@ -115,27 +115,27 @@ void ControlComm::leave() const noexcept {
   try {
     throw;
   } catch (const PeerFailure& failure) {
-    if (step_.in_part) tell_failure(failure.kind(), failure.what());
+    if (step_.in_part) report_failure(failure.kind(), failure.what());
   } catch (const Error& error) {
-    tell_failure(error.kind(), error.what());
+    report_failure(error.kind(), error.what());
   } catch (const std::bad_alloc&) {
-    tell_failure(ErrorKind::internal, "out of memory");
+    report_failure(ErrorKind::internal, "out of memory");
   } catch (const std::exception& error) {
-    tell_failure(ErrorKind::internal, error.what());
+    report_failure(ErrorKind::internal, error.what());
   } catch (...) {
-    tell_failure(ErrorKind::internal, "unknown");
+    report_failure(ErrorKind::internal, "unknown");
   }
 }
 
 /// Needs no memory: there may be none.
-void ControlComm::tell_failure(ErrorKind kind, const char* text) const noexcept {
-  told_.came = came_;
-  told_.kind = static_cast<std::int32_t>(kind);
-  told_.source = rank_;
-  std::strncpy(told_.text.data(), text, told_.text.size() - 1);
+void ControlComm::report_failure(ErrorKind kind, const char* text) const noexcept {
+  own_failure_.came = came_;
+  own_failure_.kind = static_cast<std::int32_t>(kind);
+  own_failure_.source = rank_;
+  std::strncpy(own_failure_.text.data(), text, own_failure_.text.size() - 1);
   for (Rank peer = 0; peer < size_; ++peer)
     for (int tries = 0; peer != rank_ && tries < 10; ++tries)
-      if (send_away(&told_, sizeof told_, peer, failure_tag, comm_) == MPI_SUCCESS) break;
+      if (send_away(&own_failure_, sizeof own_failure_, peer, failure_tag, comm_) == MPI_SUCCESS) break;
 }
 
 std::byte ControlComm::take_word(Rank from, int tag) const {
@@ -156,19 +156,19 @@ void ControlComm::meet(const std::vector<Rank>& members, int tag, bool failed) c
   const Rank self = members.empty() ? rank_ : static_cast<Rank>(std::ranges::find(members, rank_) - members.begin());
   const auto at = [&](Rank place) { return members.empty() ? place : members[static_cast<std::size_t>(place)]; };
   const Tree tree{self, size};
-  const auto hear = [&](Rank place) {
+  const auto receive_from = [&](Rank place) {
     await(*this, [&] { return look_for_message(comm_, at(place), tag).has_value(); });
     failed = take_word(at(place), tag) != std::byte{0} || failed;
   };
-  const auto tell = [&](Rank place) { send_word(std::byte{failed}, at(place), tag); };
+  const auto send_to = [&](Rank place) { send_word(std::byte{failed}, at(place), tag); };
   const Meeting meeting{members, tag};
   const Within within(meeting_, of_all ? nullptr : &meeting);
-  tree.for_each_child(hear);
+  tree.for_each_child(receive_from);
   if (self > 0) {
-    tell(tree.parent());
-    hear(tree.parent());
+    send_to(tree.parent());
+    receive_from(tree.parent());
   }
-  tree.for_each_child(tell);
+  tree.for_each_child(send_to);
   if (failed) throw PeerFailure(ErrorKind::internal, "another rank has failed in this call");
   if (of_all)
     ++came_.meetings;
@@ -191,7 +191,7 @@ void ControlComm::drain() const noexcept {
 }
 
 /// The last message of each rank comes after all others of it.
-void ControlComm::settle() const {
+void ControlComm::quiesce() const {
   if (!spoilt_ || comm_ == MPI_COMM_NULL || size_ > few_ranks) return drain();
   for (Rank peer = 0; peer < size_; ++peer)
     if (peer != rank_) send_word(std::byte{0}, peer, last_tag);

@@ -122,7 +122,7 @@ class ControlComm {
   void meet(const std::vector<Rank>& members, int tag, bool failed) const;
   /// Of a spoilt communicator that all its ranks give up together: waits until nothing is on its way, so that it can be
   /// freed; one of many ranks is kept until MPI_Finalize. Collective.
-  void settle() const;
+  void quiesce() const;
   /// Takes what a spoilt communicator has left, so that those who have sent it can free its memory.
   void drain() const noexcept;
   /// @}
@@ -165,7 +165,7 @@ class ControlComm {
   };
   [[nodiscard]] bool is_ahead(const FailureMessage& failure) const;
   [[noreturn]] static void throw_failure(const FailureMessage& failure);
-  void tell_failure(ErrorKind kind, const char* text) const noexcept;
+  void report_failure(ErrorKind kind, const char* text) const noexcept;
   [[nodiscard]] std::byte take_word(Rank from, int tag) const;
   void send_word(std::byte word, Rank to, int tag) const;
 
@@ -179,7 +179,7 @@ class ControlComm {
   mutable Progress came_;
   mutable const Meeting* meeting_ = nullptr;
   mutable std::optional<FailureMessage> later_;  // of a rank that has come further than this one
-  mutable FailureMessage told_;                  // MPI may read it after the step
+  mutable FailureMessage own_failure_;           // MPI may read it after the step
 };
 
 /// Waits until `done` returns true, advancing active exchanges. Throws PeerFailure where another rank has failed.

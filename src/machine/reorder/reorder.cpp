@@ -81,7 +81,7 @@ void keep_isolated(const Adjacency& graph, const std::vector<Rank>& sizes, const
 }
 
 /// `home`: the node of each process, 0, 1, …; `parts`: of each vertex, as many on each node.
-std::vector<Rank> settle(const std::vector<Rank>& sizes, const PartOf& home, const PartOf& parts) {
+std::vector<Rank> assign_processes(const std::vector<Rank>& sizes, const PartOf& home, const PartOf& parts) {
   std::vector<Rank> process(parts.size());
   std::vector<std::vector<Rank>> vacant(sizes.size());
   for (std::size_t p = parts.size(); p-- > 0;)
@@ -135,7 +135,7 @@ RankPlacement place_ranks(const std::vector<Rank>& node, const std::vector<Weigh
 
   keep_names(sizes, home, best);
   keep_isolated(graph, sizes, home, best);
-  placement.process = settle(sizes, home, best);
+  placement.process = assign_processes(sizes, home, best);
   for (Rank v = 0; v < ranks; ++v) placement.moved += placement.process[at(v)] != v;
   return placement;
 }

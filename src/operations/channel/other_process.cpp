@@ -19,7 +19,7 @@ namespace laneway {
 
 namespace {
 
-/// Processes that number processes in different ways are told apart, and those of nodes that are emulated on one
+/// Processes that number processes in different ways are given apart, and those of nodes that are emulated on one
 /// machine, which have names of their own.
 std::uint64_t running_system() {
   static const std::uint64_t system = [] {
@@ -53,7 +53,7 @@ void learn_patience_of(const OwnProcess& other, std::size_t ranks) {
   if (own.machine == 0 || own.machine != other.machine) return;
   std::vector<Processors> known = {own.processors};
   if (other.process != own.process) known.push_back(other.processors);
-  if (const std::size_t told = ranks_of_launcher(); told > 0) ranks = told;
+  if (const std::size_t given = ranks_of_launcher(); given > 0) ranks = given;
   if (ranks > 0) learn_patience(ranks, known);
 }
 

@@ -63,8 +63,8 @@ DeviceSupport ask_mpi(const DeviceVendor& vendor) {
 }
 
 DeviceSupport ask(const Device& device) {
-  if (const char* const told = std::getenv("LANEWAY_DEVICE_AWARE_MPI"); told != nullptr && *told != '\0') {
-    const std::string_view text(told);
+  if (const char* const given = std::getenv("LANEWAY_DEVICE_AWARE_MPI"); given != nullptr && *given != '\0') {
+    const std::string_view text(given);
     require(text == "0" || text == "1", ErrorKind::info,
             "LANEWAY_DEVICE_AWARE_MPI=" + std::string(text) + ": valid are 0 and 1");
     return {text == "1", "LANEWAY_DEVICE_AWARE_MPI=" + std::string(text)};

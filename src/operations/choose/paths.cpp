@@ -18,9 +18,9 @@ namespace laneway {
 
 namespace {
 
-void tell_refusal(const std::string& why) {
-  static std::atomic<bool> told{false};
-  if (!is_verbose("choose") || told.exchange(true)) return;
+void log_refusal(const std::string& why) {
+  static std::atomic<bool> logged{false};
+  if (!is_verbose("choose") || logged.exchange(true)) return;
   log_line("lnw_memory_path=device: " + why + "; what is on devices goes through the host's memory");
 }
 
@@ -80,21 +80,22 @@ bool find_lending(Agreed& agreed, const Buffers& buffers) {
 
 }  // namespace
 
-PathVotes look_at_paths(Agreed& agreed, const Call& call) {
-  PathVotes votes;
+PathSupport find_path_support(Agreed& agreed, const Call& call) {
+  PathSupport support;
   const MemoryPath hint = agreed.hints.path;
   if (asks_for_support(hint)) {
-    DeviceSupport support = device_support(agreed.where);
-    votes.takes = support.takes;
-    votes.why = std::move(support.why);
+    DeviceSupport by_mpi = device_support(agreed.where);
+    support.takes = by_mpi.takes;
+    support.why = std::move(by_mpi.why);
   }
-  votes.lends = find_lending(agreed, buffers_of(call));
+  support.lends = find_lending(agreed, buffers_of(call));
   // Buffers that are not known yet may turn out to be on devices, if a hint expects that.
-  votes.no_devices = device_memory(agreed.where) == nullptr && (call.has_buffers() || hint != MemoryPath::device_aware);
-  return votes;
+  support.no_devices =
+      device_memory(agreed.where) == nullptr && (call.has_buffers() || hint != MemoryPath::device_aware);
+  return support;
 }
 
-void settle_paths(Agreed& agreed, const PathVotes& mine, const PathVotes& all) {
+void set_paths(Agreed& agreed, const PathSupport& mine, const PathSupport& all) {
   const MemoryPath hint = agreed.hints.path;
   Paths& paths = agreed.paths;
   if (!asks_for_support(hint)) {
@@ -113,7 +114,7 @@ void settle_paths(Agreed& agreed, const PathVotes& mine, const PathVotes& all) {
   } else if (all.takes) {
     paths.open = {hint};
   } else if (!mine.takes) {
-    tell_refusal(mine.why);
+    log_refusal(mine.why);
   }
 }
 

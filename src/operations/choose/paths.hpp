@@ -12,25 +12,25 @@
 namespace laneway {
 
 /// What a rank says about memory paths; of all ranks, what all of them say.
-struct PathVotes {
+struct PathSupport {
   bool no_devices = false;      ///< no buffer is on a device, nor expected to be
   bool takes = false;           ///< the MPI library takes addresses on its devices
   bool lends = false;           ///< all that it sends and receives can be copied between its device and a peer's
   bool knows_way_back = false;  ///< of a reduction: see find_way_back
   std::string why = {};         ///< for people, of this rank's `takes`
 
-  PathVotes() = default;
-  explicit PathVotes(const Flags& flags)
+  PathSupport() = default;
+  explicit PathSupport(const Flags& flags)
       : no_devices(flags[0]), takes(flags[1]), lends(flags[2]), knows_way_back(flags[3]) {}
   [[nodiscard]] Flags flags() const { return {no_devices, takes, lends, knows_way_back}; }
 };
 
 /// Finds out what this rank can do, as far as the hint makes it necessary to know, and sets what it can lend and
 /// borrow. Local.
-[[nodiscard]] PathVotes look_at_paths(Agreed& agreed, const Call& call);
+[[nodiscard]] PathSupport find_path_support(Agreed& agreed, const Call& call);
 
 /// Sets the paths that there are.
-void settle_paths(Agreed& agreed, const PathVotes& mine, const PathVotes& all);
+void set_paths(Agreed& agreed, const PathSupport& mine, const PathSupport& all);
 
 /// For operations whose buffers may be others in each exchange: MemoryPath::borrowed is MemoryPath::staged.
 [[nodiscard]] Paths without_lending(Paths paths);

@@ -104,23 +104,23 @@ std::vector<double> largest(const PrivateComm& comm, const std::vector<double>& 
 std::vector<Rank> opposite_members(ControlRounds& rounds, Rank rank, const Region& node, Rank other) {
   const auto contains = [&](Rank r) { return std::binary_search(node.members.begin(), node.members.end(), r); };
   if (!contains(0) && !contains(other)) return {};
-  const Rank speaker = contains(0) ? 0 : other;
+  const Rank leader = contains(0) ? 0 : other;
   Writer mine;
   for (Rank member : node.members) mine.put(member);
   Round swap{Round::Kind::exchange, {}, {}, {}, nullptr};
-  if (rank == speaker) {
-    const Rank peer = speaker == 0 ? other : 0;
+  if (rank == leader) {
+    const Rank peer = leader == 0 ? other : 0;
     swap.control_messages.push_back({peer, mine.take()});
     swap.from.push_back(peer);
   }
   const std::vector<Bytes> theirs = rounds.carry(std::move(swap));
-  Round tell{Round::Kind::exchange, {}, {}, {}, nullptr};
-  tell.from.push_back(speaker);
-  if (rank == speaker)
-    for (Rank member : node.members) tell.control_messages.push_back({member, theirs.front()});
-  const Bytes told = rounds.carry(std::move(tell)).front();
+  Round broadcast{Round::Kind::exchange, {}, {}, {}, nullptr};
+  broadcast.from.push_back(leader);
+  if (rank == leader)
+    for (Rank member : node.members) broadcast.control_messages.push_back({member, theirs.front()});
+  const Bytes list = rounds.carry(std::move(broadcast)).front();
   std::vector<Rank> members;
-  for (Reader reader(told); !reader.done();) members.push_back(reader.get<Rank>());
+  for (Reader reader(list); !reader.done();) members.push_back(reader.get<Rank>());
   return members;
 }
 

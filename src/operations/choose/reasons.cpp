@@ -66,7 +66,7 @@ MPI_Info info_of(const Reasons& reasons) {
 
 namespace {
 
-void tell_path(const Reasons& reasons) {
+void log_path(const Reasons& reasons) {
   if (reasons.path_seconds.empty()) return;
   std::string text = "memory path " + std::string(name(reasons.path)) + ", " + reasons.path_reason;
   for (const auto& [path, seconds] : reasons.path_seconds)
@@ -76,9 +76,9 @@ void tell_path(const Reasons& reasons) {
 
 }  // namespace
 
-void tell_reasons(const Reasons& reasons, Rank rank) {
+void log_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose("choose")) return;
-  tell_path(reasons);
+  log_path(reasons);
   if (!reasons.no_puts.empty()) log_line("transport rma: " + reasons.no_puts);
   if (!reasons.progress_reason.empty()) log_line("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (!reasons.rule_reason.empty()) log_line("rule " + reasons.strategy + ": " + reasons.rule_reason);

@@ -62,6 +62,6 @@ struct Reasons {
 [[nodiscard]] MPI_Info info_of(const Reasons& reasons);
 
 /// Under LANEWAY_VERBOSE=1, rank 0 writes which strategy and memory path were chosen and why to standard error.
-void tell_reasons(const Reasons& reasons, Rank rank);
+void log_reasons(const Reasons& reasons, Rank rank);
 
 }  // namespace laneway

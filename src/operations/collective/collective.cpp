@@ -13,7 +13,7 @@
 #include "operations/collective/execution/shared_device.hpp"
 #include "operations/collective/execution/windows.hpp"
 #include "operations/collective/family.hpp"
-#include "operations/collective/settled.hpp"
+#include "operations/collective/tuned.hpp"
 #include "operations/pipeline/fixed_operation.hpp"
 #include "operations/pipeline/plan_cache.hpp"
 #include "operations/request/nonblocking.hpp"
@@ -62,7 +62,7 @@ std::shared_ptr<CachedCollective> plan_call(Communicator& communicator,
   if (blocks) {
     const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
     if (made->tuned) made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
-    tell_reasons(made->reasons, place.rank);
+    log_reasons(made->reasons, place.rank);
     made->is_plain = !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
                      (call.kind != DenseKind::allreduce || device_plugins().empty());
   }
@@ -230,7 +230,7 @@ std::unique_ptr<Request> make_exactly(std::unique_ptr<ExactCall> exact, const Co
 }
 
 /// Of a call that more concerns than its plan. `cached`: null if there is none.
-int run_looked_up(const Place& place, const CollectiveCall& call, std::shared_ptr<const CachedCollective> cached) {
+int run_by_hints(const Place& place, const CollectiveCall& call, std::shared_ptr<const CachedCollective> cached) {
   if (place.is_inter) {
     place.check_between(call);
     return place.run(call, false);
@@ -286,7 +286,7 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   std::shared_ptr<CachedCollective> cached;
   if (known != nullptr) cached = known->attachment<PlanCache>().find<CachedCollective>(call);
   if (cached && cached->is_plain && !has_odd_buffers(call)) return run_cached(*known, *cached, comm, call, false);
-  return run_looked_up(Place(comm), call, std::move(cached));
+  return run_by_hints(Place(comm), call, std::move(cached));
 }
 
 Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
@@ -325,7 +325,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   // Counted here, tried in a later call that may block.
   if (TunedDense* const tuned = cached->tuned.get()) {
     DenseAutotuner& calls = communicator.attachment<DenseAutotuner>();
-    tuned->speaks_against_trial(!is_on_host(call));
+    tuned->forbid_trial(!is_on_host(call));
     calls.count(*tuned, 1);
     note_dense(communicator, "nonblocking ", call, cached->reasons, calls, tuned);
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "operations/collective/plans.hpp"
-#include "operations/collective/settled.hpp"
+#include "operations/collective/tuned.hpp"
 #include "operations/pipeline/family.hpp"
 
 namespace laneway {

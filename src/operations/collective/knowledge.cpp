@@ -30,9 +30,9 @@ struct Placed {
 
 /// Those that do not say whether ranks share cores, as no measured ones do: with what the busiest host says.
 std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> parameters,
-                                             const std::vector<Placed>& told) {
+                                             const std::vector<Placed>& all) {
   const auto ratio = [](const Placed& one) { return one.share.cores > 0 ? one.share.nodes : 0; };
-  const Placed& busiest = *std::ranges::max_element(told, {}, ratio);
+  const Placed& busiest = *std::ranges::max_element(all, {}, ratio);
   if (parameters->cores > 0 || busiest.share.cores == 0) return parameters;
   Parameters shared = *parameters;
   shared.cores = busiest.share.cores;
@@ -102,13 +102,13 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region node = communicator.regions(hints, translate).front();
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
-  const std::vector<Placed> told =
+  const std::vector<Placed> all =
       gather_all(comm, Placed{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
   std::vector<Rank> nodes;
-  for (const Placed& one : told) nodes.push_back(one.node);
-  const bool have_devices = std::ranges::all_of(told, [](const Placed& one) { return one.has_devices; });
+  for (const Placed& one : all) nodes.push_back(one.node);
+  const bool have_devices = std::ranges::all_of(all, [](const Placed& one) { return one.has_devices; });
   known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing,
-                                                                with_cores(std::move(parameters), told), have_devices});
+                                                                with_cores(std::move(parameters), all), have_devices});
   return known;
 }
 
@@ -160,7 +160,7 @@ void compare_collective(const PrivateComm& comm, const CollectiveCall& call, std
   if (reduces(call.kind)) {
     MPI_Count size = 0;
     check_mpi(MPI_Type_size_x(call.receive.type, &size), "MPI_Type_size_x");
-    text += ", op " + operator_name(call.op);
+    text += std::string(", op ") + operator_name(call.op);
     add_bytes(size, "datatype");
   }
   if (const char* const count = row_of(call.kind).receive.count) add_bytes(block_bytes, count);

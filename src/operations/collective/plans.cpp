@@ -184,7 +184,7 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
     if (want.member != blocks.rank && std::ranges::count(from, want.member) == 0) from.push_back(want.member);
   const std::vector<Bytes> inbox =
       ControlRounds(comm).exchange(std::move(control_messages), from, PrivateComm::share_tag);
-  std::vector<Reader> told(inbox.begin(), inbox.end());
+  std::vector<Reader> readers(inbox.begin(), inbox.end());
   std::vector<std::int64_t> answers;
   for (const Want& want : mine) {
     const auto at = static_cast<std::size_t>(std::ranges::find(from, want.member) - from.begin());
@@ -192,7 +192,7 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
       if (want.member == blocks.rank)
         answers.push_back(want.sent ? blocks.bytes(want.member, other) : blocks.bytes(other, want.member));
       else
-        answers.push_back(told[at].get<std::int64_t>());
+        answers.push_back(readers[at].get<std::int64_t>());
     }
   }
   return Sizes::answered(mine, answers);

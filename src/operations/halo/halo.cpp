@@ -94,15 +94,15 @@ class Directory {
       for (std::int64_t first = run.first; first < run.first + run.count;) {
         const std::int64_t keeper = first / each_;
         const std::int64_t end = std::min(run.first + run.count, (keeper + 1) * each_);
-        std::vector<std::int64_t>& said = to[static_cast<int>(keeper)];
-        said.insert(said.end(), {first, end - first, run.index + first - run.first});
+        std::vector<std::int64_t>& asked = to[static_cast<int>(keeper)];
+        asked.insert(asked.end(), {first, end - first, run.index + first - run.first});
         first = end;
       }
     RankNumbers numbers_of_ranks;
-    for (const auto& [keeper, said] : to) {
+    for (const auto& [keeper, asked] : to) {
       numbers_of_ranks.ranks.push_back(keeper);
-      numbers_of_ranks.counts.push_back(static_cast<MPI_Count>(said.size()));
-      numbers_of_ranks.numbers.insert(numbers_of_ranks.numbers.end(), said.begin(), said.end());
+      numbers_of_ranks.counts.push_back(static_cast<MPI_Count>(asked.size()));
+      numbers_of_ranks.numbers.insert(numbers_of_ranks.numbers.end(), asked.begin(), asked.end());
     }
     return numbers_of_ranks;
   }

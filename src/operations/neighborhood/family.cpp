@@ -89,11 +89,11 @@ void NeighborhoodFamily::propose(Proposal& proposal) {
   if (call_.has_buffers()) own.where = look_at(buffers(), extents_of(own.pattern));
   if (own.hints.stream) (void)user_stream(device_of(own.where), *own.hints.stream);
   if (own.reduction) prepare_reduction(own, call_.kind);
-  votes_ = look_at_paths(own, call_);
+  support_ = find_path_support(own, call_);
   if (own.reduction && !own.reduction->by_rank) own.reduction->back = find_way_back(communicator_, own);
-  votes_.knows_way_back = own.reduction && own.reduction->back;
-  proposal.flags = votes_.flags();
-  if (votes_.knows_way_back || !votes_.no_devices || !may_relay_with(has_helper()) || !knows_all()) return;
+  support_.knows_way_back = own.reduction && own.reduction->back;
+  proposal.flags = support_.flags();
+  if (support_.knows_way_back || !support_.no_devices || !may_relay_with(has_helper()) || !knows_all()) return;
   own.regions = communicator_.regions(own.hints, true);
   own.sharing = find_sharing(communicator_, own.hints, true);
   own.begun = begin_planning(communicator_, comm_, own);
@@ -115,7 +115,7 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
     agreed.relays_nothing = relay_nothing(agreed.hints);
     agreed.hints.sharing = Sharing::none;
   }
-  const PathVotes all(agreement.flags);
+  const PathSupport all(agreement.flags);
   if (agreed.reduction && agreed.reduction->back &&
       (!all.knows_way_back || agreed.reduction->back->relays_nothing != agreed.relays_nothing))
     agreed.reduction->back = nullptr;
@@ -123,7 +123,7 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
     go_on(*agreed.begun, std::move(*agreement.round));
   else
     agreed.begun = nullptr;
-  settle_paths(agreed, votes_, all);
+  set_paths(agreed, support_, all);
   if (!all.no_devices && agreed.hints.machine.empty() && !communicator_.node_devices)
     find_devices(communicator_, comm_, agreed.where, agreement.knows_nodes);
   agreed.tag = comm_.take_tags(channels_with(agreed.hints.inner.size()));

@@ -65,7 +65,7 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   const Phases phases_;
   CallEvents events_;
   Agreed agreed_;
-  PathVotes votes_;
+  PathSupport support_;
   NodeUse node_;  // on the memory path that has been chosen
   std::vector<std::pair<MemoryPath, double>> path_seconds_;
   std::optional<Planned> by_costs_;

@@ -92,7 +92,7 @@ Prepared prepare(AlgorithmFamily& family, Communicator& communicator, PrivateCom
     return std::string(form) + family.name() + ": " + reasons.strategy +
            (reasons.progress_reason.empty() ? "" : ", relays nothing") + ", tag " + std::to_string(tag);
   });
-  tell_reasons(reasons, comm.rank());
+  log_reasons(reasons, comm.rank());
   return {std::move(chosen), tag};
 }
 

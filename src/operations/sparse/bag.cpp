@@ -132,7 +132,7 @@ std::unique_ptr<Request> MpiBag::start_flush() {
                                    Request::Life::nonblocking);
 }
 
-void MpiBag::settle() {
+void MpiBag::quiesce() {
   progress_until([&] { return bag_->flushed(); });
   flush();
   progress_until([&] { return bag_->quiet(); });

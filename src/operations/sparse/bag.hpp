@@ -49,7 +49,7 @@ class MpiBag final : private Progressive {
   void flush();
   [[nodiscard]] std::unique_ptr<Request> start_flush();
   /// Ends what is under way. Collective.
-  void settle();
+  void quiesce();
 
   [[nodiscard]] Bag::Counts counts() { return bag_->counts(); }
   [[nodiscard]] std::int64_t most_kept() const { return bag_->most_kept(); }

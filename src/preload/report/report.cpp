@@ -50,7 +50,7 @@ double seconds_to_wait() {
 }
 
 /// What this rank has counted, by MPI function.
-void tell_counts(const Summary& own) {
+void log_counts(const Summary& own) {
   struct Counts {
     std::int64_t taken = 0;
     std::map<std::string, std::int64_t> left;
@@ -120,7 +120,7 @@ void report() {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     Summary own = own_summary();
     own.elapsed = PMPI_Wtime() - began;
-    if (rank == 0 && is_verbose("interpose")) tell_counts(own);
+    if (rank == 0 && is_verbose("interpose")) log_counts(own);
     const ReportWanted& wanted = report_wanted();
     const Wish wish = wants_rows() ? Wish::always : wanted.form == ReportForm::none ? Wish::never : Wish::if_any;
     const auto say_it = [&](const Summary& summary) { say(summary, wanted); };

@@ -14,14 +14,14 @@ Segment anything() {
   return {Buffer::send, {{0, 1}}};
 }
 
-/// Returns the steps after which all of the group, and what `heard` stands for, have come.
-std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector<int> heard) {
+/// Returns the steps after which all of the group, and what `arrivals` stands for, have come.
+std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector<int> arrivals) {
   for (Rank distance = 1; group.me >= 0 && distance < group.size(); distance *= 2) {
     const int received = writer.receive(group.around(group.me - distance), {staged(writer, 1)});
-    writer.send(group.around(group.me + distance), {anything()}, heard);
-    heard.push_back(received);
+    writer.send(group.around(group.me + distance), {anything()}, arrivals);
+    arrivals.push_back(received);
   }
-  return heard;
+  return arrivals;
 }
 
 }  // namespace
@@ -43,10 +43,10 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
     writer.receive(leader, {staged(writer, 1)});
     return;
   }
-  std::vector<int> heard;
-  for (Rank i = 1; i < region.size(); ++i) heard.push_back(writer.receive(region.rank(i), {staged(writer, 1)}));
-  heard = disseminate(writer, leaders_of(layout, leader, call.rank), std::move(heard));
-  for (Rank i = 1; i < region.size(); ++i) writer.send(region.rank(i), {anything()}, heard);
+  std::vector<int> arrivals;
+  for (Rank i = 1; i < region.size(); ++i) arrivals.push_back(writer.receive(region.rank(i), {staged(writer, 1)}));
+  arrivals = disseminate(writer, leaders_of(layout, leader, call.rank), std::move(arrivals));
+  for (Rank i = 1; i < region.size(); ++i) writer.send(region.rank(i), {anything()}, arrivals);
 }
 
 DenseCost node_aware_cost(const Shape& s) {

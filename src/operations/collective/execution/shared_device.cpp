@@ -42,7 +42,7 @@ const char* text_of(SharingRefusal refusal) {
 }
 
 /// What all ranks know of a call. The size is that of vectors of half as many to as many bytes.
-using CallClass = std::tuple<MPI_Op, MPI_Datatype, int, bool>;
+using AllreduceClass = std::tuple<MPI_Op, MPI_Datatype, int, bool>;
 
 std::int64_t element_bytes(const CollectiveCall& call) {
   int bytes = 0;
@@ -50,7 +50,7 @@ std::int64_t element_bytes(const CollectiveCall& call) {
   return bytes;
 }
 
-CallClass class_of_call(const CollectiveCall& call) {
+AllreduceClass class_of_allreduce(const CollectiveCall& call) {
   const std::int64_t bytes = call.receive.count * element_bytes(call);
   return {call.op, call.receive.type, std::bit_width(static_cast<std::uint64_t>(bytes - 1)), is_in_place(call)};
 }
@@ -94,7 +94,7 @@ struct SharedDeviceCalls final : Attachment {
     const char* refusal = nullptr;  ///< null: calls run on the shared device
     DeviceOperation operation;
   };
-  std::map<CallClass, Decision> classes;
+  std::map<AllreduceClass, Decision> classes;
   std::unique_ptr<SharedDeviceExchange> exchange;  // of blocking calls
   /// Null of ranks that are in none.
   std::map<std::shared_ptr<const DenseKnowledge>, std::shared_ptr<PrivateComm>> lanes;
@@ -187,7 +187,7 @@ SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::
   });
   // Programs without buffers on devices need not hear of them.
   if (decision.refusal == nullptr || !memory_at(buffers_of(call).receive).host_may_touch())
-    tell_reasons(reasons_of(decision.refusal), comm->rank());
+    log_reasons(reasons_of(decision.refusal), comm->rank());
   return decision;
 }
 
@@ -237,7 +237,7 @@ bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<cons
                           const CollectiveCall& call) {
   if (!has_class(*known, call)) return false;
   SharedDeviceCalls& calls = communicator.attachment<SharedDeviceCalls>();
-  const CallClass of_call = class_of_call(call);
+  const AllreduceClass of_call = class_of_allreduce(call);
   auto found = calls.classes.find(of_call);
   if (found == calls.classes.end())
     found = calls.classes.emplace(of_call, decide_class(communicator, known, call)).first;
@@ -264,7 +264,7 @@ std::optional<Reasons> reasons_on_shared_device(Communicator& communicator, cons
                                                 const CollectiveCall& call) {
   if (!has_class(known, call)) return std::nullopt;
   const SharedDeviceCalls& calls = communicator.attachment<SharedDeviceCalls>();
-  const auto found = calls.classes.find(class_of_call(call));
+  const auto found = calls.classes.find(class_of_allreduce(call));
   if (found == calls.classes.end() || found->second.refusal != nullptr) return std::nullopt;
   return reasons_of(nullptr);
 }

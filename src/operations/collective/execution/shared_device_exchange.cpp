@@ -84,7 +84,7 @@ SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseK
 
 /// Work on the slots and buffers must not outlive them.
 SharedDeviceExchange::~SharedDeviceExchange() {
-  // Whoever waited has been told of a failure, after which the device is of no use any more.
+  // Whoever waited has been reported of a failure, after which the device is of no use any more.
   (void)failure_of([this] {
     if (stream_) stream_.synchronize();
   });
@@ -205,7 +205,7 @@ void SharedDeviceExchange::go_on() {
   if (phase_ == Phase::take) return end_piece();
   node_has_failed_ = node_has_failed_ || steps_.some_failed(step_);
   if (phase_ == Phase::fill) return combine();
-  has_failed_ = is_one_node_ ? node_has_failed_ : steps_.some_told(step_);
+  has_failed_ = is_one_node_ ? node_has_failed_ : steps_.some_reported(step_);
   if (has_failed_) {
     awaited_ = Awaited::nothing;
     return;
@@ -265,7 +265,7 @@ bool SharedDeviceExchange::end_lane() {
                   static_cast<std::size_t>(operation_.number_bytes)) != 0) {
     node_has_failed_ = true;
     steps_.fail_in(step_);
-    steps_.tell_in(step_);
+    steps_.report_failure_in(step_);
   }
   attempt([&] { stream_.copy(slots_->slot(0) + bytes_of(part.begin), part_.data(), static_cast<std::size_t>(bytes)); });
   return true;

@@ -30,16 +30,16 @@ class NodeSteps {
   /// This rank has failed in a step that it has yet to reach. Only the first failure counts.
   void fail_in(std::uint64_t step) const { set_once(Word::failed, step); }
   /// The same, and it knows that ranks of all nodes know of a failure.
-  void tell_in(std::uint64_t step) const { set_once(Word::told, step); }
+  void report_failure_in(std::uint64_t step) const { set_once(Word::reported, step); }
 
   /// Whether all ranks of the node have reached it.
   [[nodiscard]] bool all_reached(std::uint64_t step);
   /// Whether a rank has failed in that step, which all have reached, or before it.
   [[nodiscard]] bool some_failed(std::uint64_t step) const { return some(Word::failed, step); }
-  [[nodiscard]] bool some_told(std::uint64_t step) const { return some(Word::told, step); }
+  [[nodiscard]] bool some_reported(std::uint64_t step) const { return some(Word::reported, step); }
 
  private:
-  enum class Word : std::uint8_t { reached, failed, told };
+  enum class Word : std::uint8_t { reached, failed, reported };
   static constexpr std::size_t kinds = 3;
 
   [[nodiscard]] std::byte* word(std::size_t rank, Word kind) const {

@@ -1,4 +1,4 @@
-#include "operations/collective/alike.hpp"
+#include "operations/collective/call_class.hpp"
 
 #include <limits>
 
@@ -17,7 +17,7 @@ bool is_root_in_place(const CollectiveCall& call) {
 
 }  // namespace
 
-AlikeCalls::Bytes AlikeCalls::bytes(Rank rank, Rank ranks) const {
+CallClass::Bytes CallClass::bytes(Rank rank, Rank ranks) const {
   const bool is_root = rank == root;
   const std::int64_t block = reduces(kind) ? count * type_map(element)->extent : count;
   const std::int64_t all = block * ranks;
@@ -43,7 +43,7 @@ AlikeCalls::Bytes AlikeCalls::bytes(Rank rank, Rank ranks) const {
   }
 }
 
-CollectiveCall AlikeCalls::call(Buffers buffers) const {
+CollectiveCall CallClass::call(Buffers buffers) const {
   CollectiveCall call;
   call.kind = kind;
   call.root = root;
@@ -57,23 +57,23 @@ CollectiveCall AlikeCalls::call(Buffers buffers) const {
   return call;
 }
 
-std::optional<AlikeCalls> alike_to(const CheckedCollective& checked) {
+std::optional<CallClass> class_of(const CheckedCollective& checked) {
   const CollectiveCall& call = checked.call;
   if (!has_equal_blocks(call.kind)) return std::nullopt;
-  AlikeCalls alike;
-  alike.kind = call.kind;
-  alike.root = has_root(call.kind) ? call.root : 0;
-  alike.in_place = is_in_place(call) && !is_root_in_place(call);
-  alike.count = checked.block_bytes;
+  CallClass found;
+  found.kind = call.kind;
+  found.root = has_root(call.kind) ? call.root : 0;
+  found.in_place = is_in_place(call) && !is_root_in_place(call);
+  found.count = checked.block_bytes;
   if (reduces(call.kind)) {
     if (!is_predefined_operator(call.op) || !is_predefined(call.receive.type)) return std::nullopt;
-    alike.op = call.op;
-    alike.element = call.receive.type;
-    alike.count = call.receive.count;
+    found.op = call.op;
+    found.element = call.receive.type;
+    found.count = call.receive.count;
   }
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  if (alike.count < 0 || alike.count > most / checked.ranks) return std::nullopt;
-  return alike;
+  if (found.count < 0 || found.count > most / checked.ranks) return std::nullopt;
+  return found;
 }
 
 namespace {
@@ -104,16 +104,16 @@ bool lies_together(const Whole& whole) {
 
 }  // namespace
 
-bool AlikeBuffers::needs_copies(const AlikeCalls&, const CollectiveCall& call, Rank rank, Rank ranks) {
+bool ContiguousBuffers::needs_copies(const CollectiveCall& call, Rank rank, Rank ranks) {
   return is_root_in_place(call) || !lies_together(sent(call, rank, ranks)) ||
          !lies_together(received(call, rank, ranks));
 }
 
-AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, Rank rank, Rank ranks) {
+ContiguousBuffers::ContiguousBuffers(const CallClass& call_class, const CollectiveCall& call, Rank rank, Rank ranks) {
   const void* const from = call.sendbuf;
   void* const to = call.recvbuf;
   buffers_ = {from == MPI_IN_PLACE ? to : from, to == MPI_IN_PLACE ? nullptr : to};
-  const AlikeCalls::Bytes bytes = alike.bytes(rank, ranks);
+  const CallClass::Bytes bytes = call_class.bytes(rank, ranks);
   const Whole out = sent(call, rank, ranks);
   const Whole in = received(call, rank, ranks);
   if (!lies_together(out)) {
@@ -135,11 +135,11 @@ AlikeBuffers::AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, 
     wanted_ = to;
     pack_bytes(receive_, to, places_);  // a part of it may be given in place
     buffers_.receive = receive_.data();
-    if (alike.in_place) buffers_.send = buffers_.receive;
+    if (call_class.in_place) buffers_.send = buffers_.receive;
   }
 }
 
-void AlikeBuffers::finish() {
+void ContiguousBuffers::finish() {
   if (places_.empty()) return;
   unpack_bytes(wanted_, receive_, places_);
 }

@@ -1,4 +1,4 @@
-#include "operations/collective/settled.hpp"
+#include "operations/collective/tuned.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -40,10 +40,10 @@ class DenseTrial {
         comm_(comm),
         users_(users),
         kept_(kept),
-        bytes_(tuned.key().alike.bytes(comm.rank(), comm.size())),
+        bytes_(tuned.key().call_class.bytes(comm.rank(), comm.size())),
         send_(static_cast<std::size_t>(bytes_.send) + 1),
         receive_(static_cast<std::size_t>(bytes_.receive) + 1),
-        call_(tuned.key().alike.call(buffers())),
+        call_(tuned.key().call_class.call(buffers())),
         checked_(call_, comm.rank(), comm.size(), known_.hints.order != ReductionOrder::fixed) {}
 
   Result use_named(const DenseRule& rule) {
@@ -53,10 +53,10 @@ class DenseTrial {
 
   /// `only`: the rule that a trial of another form has found; null: all are tried.
   Result choose(const DenseRule* only) {
-    if (is_so_on_some_rank(tuned_.has_objection())) return {};
+    if (is_so_on_some_rank(tuned_.is_forbidden())) return {};
     const std::vector<Candidate> candidates =
         weighed(known_, checked_.facts, has_only_messages() ? OnNode::messages : OnNode::memory).reasons.candidates;
-    const std::int64_t bytes = tuned_.key().alike.most_bytes(comm_.size());
+    const std::int64_t bytes = tuned_.key().call_class.most_bytes(comm_.size());
     const bool is_long =
         candidates[1].seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
     TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
@@ -78,7 +78,7 @@ class DenseTrial {
   [[nodiscard]] bool has_only_messages() const { return tuned_.key().form == CallForm::nonblocking; }
   [[nodiscard]] Buffers buffers() {
     void* const received = receive_.data();
-    return {tuned_.key().alike.in_place ? received : send_.data(), received};
+    return {tuned_.key().call_class.in_place ? received : send_.data(), received};
   }
 
   /// Unless it does not fit into the staging memory that a hint allows.
@@ -131,7 +131,7 @@ class DenseTrial {
     found.why = why(is_rule, measured.front().seconds, has_rules ? &*fastest : nullptr);
     // Of a request it is told with the request.
     if (tuned_.key().form != CallForm::persistent)
-      tell_reasons({.strategy = found.best, .rule_reason = found.why}, comm_.rank());
+      log_reasons({.strategy = found.best, .rule_reason = found.why}, comm_.rank());
     Result result{.state = TunedDense::State::mpi, .best = best.rule, .found = std::move(found)};
     return is_rule ? use(best, std::move(result)) : std::move(result);
   }
@@ -166,7 +166,7 @@ class DenseTrial {
   const PrivateComm& comm_;
   MPI_Comm users_;
   const std::int64_t kept_;
-  const AlikeCalls::Bytes bytes_;
+  const CallClass::Bytes bytes_;
   std::vector<std::byte> send_;
   std::vector<std::byte> receive_;
   const CollectiveCall call_;
@@ -177,21 +177,21 @@ class DenseTrial {
 
 bool TunedDense::is_due() const {
   if (state() != State::counted) return false;
-  const std::int64_t bytes = key_.alike.most_bytes(key_.known->layout.ranks());
+  const std::int64_t bytes = key_.call_class.most_bytes(key_.known->layout.ranks());
   if (final_rule_) return *final_rule_ != nullptr && bytes <= most_named_bytes && calls_ >= calls_of_hint;
   return calls_ >= calls_before_trial(bytes);
 }
 
 std::string TunedDense::text() const {
   const char* const states[] = {"as decided", "as decided", "mpi", "a rule"};
-  return "call " + std::to_string(calls_) + " of " + std::to_string(key_.alike.count) + " (" +
+  return "call " + std::to_string(calls_) + " of " + std::to_string(key_.call_class.count) + " (" +
          states[static_cast<std::size_t>(state())] + (best() != nullptr ? ", " + std::string(best()->name) : "") + ")";
 }
 
 void TunedDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
-  if (call.kind == DenseKind::barrier || !AlikeBuffers::needs_copies(key_.alike, call, rank, ranks))
+  if (call.kind == DenseKind::barrier || !ContiguousBuffers::needs_copies(call, rank, ranks))
     return result_.bound->run(buffers_of(call), comm);
-  AlikeBuffers copies(key_.alike, call, rank, ranks);
+  ContiguousBuffers copies(key_.call_class, call, rank, ranks);
   result_.bound->run(copies.buffers(), comm);
   copies.finish();
 }
@@ -206,15 +206,15 @@ std::optional<TunedDense::Key> key_of(CallForm form, const CheckedCollective& ch
   const CollectiveHint hint = read_collective(known->hints.collective, checked.call.kind);
   if (hint.is_mpi || known->hints.progress == ProgressHint::strict) return std::nullopt;
   if (hint.rule != nullptr && !applies(*hint.rule, checked.facts)) return std::nullopt;
-  std::optional<AlikeCalls> alike = alike_to(checked);
-  if (!alike || alike->most_bytes(checked.ranks) > most_bytes) return std::nullopt;
-  return TunedDense::Key{form, known, *alike};
+  std::optional<CallClass> call_class = class_of(checked);
+  if (!call_class || call_class->most_bytes(checked.ranks) > most_bytes) return std::nullopt;
+  return TunedDense::Key{form, known, *call_class};
 }
 
 /// Whether the rule that is best for one is so for the other: both have the memory of the node, or both have not.
 bool have_same_rules(const TunedDense::Key& one, const TunedDense::Key& other) {
   return (one.form == CallForm::nonblocking) == (other.form == CallForm::nonblocking) && one.known == other.known &&
-         one.alike == other.alike;
+         one.call_class == other.call_class;
 }
 
 }  // namespace

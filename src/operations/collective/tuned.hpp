@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "operations/choose/trial.hpp"
-#include "operations/collective/alike.hpp"
+#include "operations/collective/call_class.hpp"
 #include "operations/collective/plans.hpp"
 
 namespace laneway {
@@ -16,7 +16,7 @@ namespace laneway {
 /// How calls come. MPI's own operation is another one in each form; a nonblocking one has only messages.
 enum class CallForm : std::uint8_t { blocking, persistent, nonblocking };
 
-/// The calls that are alike on a communicator, and how they run once they have been repeated: by the rule that a trial
+/// The calls of a class on a communicator, and how they run once they have been repeated: by the rule that a trial
 /// or a hint has chosen, in the memory of the node if they may wait, or as MPI's own. All ranks make such calls in the
 /// same order, so that all count the same, and try in the same call.
 class TunedDense {
@@ -24,7 +24,7 @@ class TunedDense {
   struct Key {
     CallForm form = CallForm::blocking;
     std::shared_ptr<const DenseKnowledge> known;  ///< so that their hints are the same, too
-    AlikeCalls alike;
+    CallClass call_class;
 
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -50,9 +50,9 @@ class TunedDense {
   }
   [[nodiscard]] const std::optional<const DenseRule*>& final_rule() const { return final_rule_; }
   void count(double calls) { calls_ += calls; }
-  /// On this rank something speaks against a trial, of which the others may not know.
-  void speaks_against_trial(bool something) { has_objection_ = has_objection_ || something; }
-  [[nodiscard]] bool has_objection() const { return has_objection_; }
+  /// For something on this rank, of which the others may not know.
+  void forbid_trial(bool forbids) { is_forbidden_ = is_forbidden_ || forbids; }
+  [[nodiscard]] bool is_forbidden() const { return is_forbidden_; }
   /// Whether it is time for a trial, or for the rule that a hint names.
   [[nodiscard]] bool is_due() const;
 
@@ -72,7 +72,7 @@ class TunedDense {
   const Key key_;
   double calls_ = 0;
   std::optional<const DenseRule*> final_rule_;
-  bool has_objection_ = false;
+  bool is_forbidden_ = false;
   Result result_{State::counted};
 };
 

@@ -15,8 +15,8 @@
 namespace laneway {
 
 /// What all ranks know of a call with equal blocks, whatever datatypes and buffers each of them gives. Calls
-/// that are alike can have one plan.
-struct AlikeCalls {
+/// of one class can have one plan.
+struct CallClass {
   DenseKind kind = DenseKind::barrier;
   int root = 0;
   std::int64_t count = 0;                    ///< bytes of a block, or elements of a vector that is combined
@@ -24,7 +24,7 @@ struct AlikeCalls {
   MPI_Datatype element = MPI_DATATYPE_NULL;  ///< MPI's own, of what is combined
   bool in_place = false;                     ///< on all ranks
 
-  friend bool operator==(const AlikeCalls&, const AlikeCalls&) = default;
+  friend bool operator==(const CallClass&, const CallClass&) = default;
 
   /// What the call's buffers need, for elements that lie together.
   struct Bytes {
@@ -41,15 +41,15 @@ struct AlikeCalls {
 };
 
 /// Nothing where ranks may differ in more than datatypes and buffers: unequal blocks, a user's operator or datatype.
-[[nodiscard]] std::optional<AlikeCalls> alike_to(const CheckedCollective& checked);
+[[nodiscard]] std::optional<CallClass> class_of(const CheckedCollective& checked);
 
 /// The buffers of the call that stands for one: the caller's own where these lie as they must, or copies. What is on a
 /// device must lie so.
-class AlikeBuffers {
+class ContiguousBuffers {
  public:
-  AlikeBuffers(const AlikeCalls& alike, const CollectiveCall& call, Rank rank, Rank ranks);
+  ContiguousBuffers(const CallClass& call_class, const CollectiveCall& call, Rank rank, Rank ranks);
   /// Whether copies are needed, which is so for all calls with such arguments.
-  [[nodiscard]] static bool needs_copies(const AlikeCalls& alike, const CollectiveCall& call, Rank rank, Rank ranks);
+  [[nodiscard]] static bool needs_copies(const CollectiveCall& call, Rank rank, Rank ranks);
   [[nodiscard]] Buffers buffers() const { return buffers_; }
   /// Brings what has been received to where the caller wants it.
   void finish();
