@@ -131,12 +131,12 @@ std::optional<TrialResult> measure(const PrivateComm& comm, const Agreed& agreed
   employ(helper);
   std::vector<TrialCandidate> tried;
   for (const auto& [candidate, planned] : plan())
-    tried.push_back({candidate.name,
-                     [exchange = std::make_shared<Exchange>(planned.plan, Buffers{send.data(), receive.data()},
-                                                            transport, progress_by(helper), planned.memory)] {
-                       exchange->start();
-                       exchange->wait();
-                     }});
+    tried.push_back(
+        {candidate.name, [exchange = std::make_shared<Exchange>(planned.plan, Buffers{send.data(), receive.data()},
+                                                                transport, progress_by(helper), planned.memory)] {
+           exchange->start();
+           exchange->wait();
+         }});
   TrialResult result = try_candidates(comm, tried, trial_of_plans);
   const auto best = std::ranges::find(result.measured, result.best, &Reasons::Measured::strategy);
   if (file) file->remember(key, {best->strategy, best->seconds});
