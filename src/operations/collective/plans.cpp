@@ -126,8 +126,9 @@ Candidates candidates_of(const DenseKnowledge& known, const CheckedCollective& c
   if (std::string why = obstacle(known, checked, may); !why.empty())
     return {.reasons = {.candidates = {{"mpi"}}, .rule_reason = std::move(why)}, .cheapest = "mpi"};
   Candidates candidates = weighed(known, facts, is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);
-  return may_run(*find_rule(facts.kind, candidates.cheapest)) ? candidates
-                                                              : only_mpi("no rule is right for such a call");
+  if (!may_run(*find_rule(facts.kind, candidates.cheapest))) return only_mpi("no rule is right for such a call");
+  compare_own(candidates, own_seconds(known, facts, may));
+  return candidates;
 }
 
 Candidates weighed(const DenseKnowledge& known, const DenseFacts& facts, OnNode on_node) {
