@@ -84,7 +84,7 @@ SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseK
 
 /// Work on the slots and buffers must not outlive them.
 SharedDeviceExchange::~SharedDeviceExchange() {
-  // Whoever waited has been reported of a failure, after which the device is of no use any more.
+  // Whoever waited has been told of a failure, after which the device is of no use any more.
   (void)failure_of([this] {
     if (stream_) stream_.synchronize();
   });

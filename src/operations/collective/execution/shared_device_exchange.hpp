@@ -64,7 +64,7 @@ class LaneAllreduce {
 
 /// Allreduces of vectors on a device that the ranks of a node share, one after another. Each copies its vector into its
 /// slot, combines its part of all slots there, and copies the whole result out; a vector that is longer than a slot
-/// goes in pieces. Nothing is allocated between start and the end, but for sizes that `prepare` has not been reported of.
+/// goes in pieces. Nothing is allocated between start and the end, but for sizes that `prepare` has not been told of.
 ///
 /// Where a rank fails, it takes its part in all that is left without touching the device, and the others throw, too:
 /// those of its node see its words, and those of other nodes a number behind the part that goes along each lane. So no
