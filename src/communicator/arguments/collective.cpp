@@ -66,7 +66,7 @@ class Checker {
     require(call_.fault == nullptr, ErrorKind::argument, call_.fault);
     if (has_root(call_.kind))
       require(call_.root >= 0 && call_.root < ranks_, ErrorKind::mpi, MPI_ERR_ROOT,
-              "root is " + std::to_string(call_.root) + " of " + std::to_string(ranks_) + " ranks");
+              [&] { return "root is " + std::to_string(call_.root) + " of " + std::to_string(ranks_) + " ranks"; });
     check_places();
     const bool is_root = !has_root(call_.kind) || call_.root == rank_;
     if (uses_send(call_, is_root)) sent_ = check_side(call_.send, row_.send, call_.sendbuf, "sendbuf");
@@ -78,8 +78,9 @@ class Checker {
   }
 
  private:
-  static void require(bool condition, ErrorKind kind, int mpi_class, const std::string& message) {
-    if (!condition) throw Error(kind, message, mpi_class);
+  template <class Message>
+  static void require(bool condition, ErrorKind kind, int mpi_class, Message&& message) {
+    if (!condition) throw Error(kind, message(), mpi_class);
   }
   template <class Message>
   static void require(bool condition, ErrorKind kind, Message&& message) {
@@ -176,8 +177,9 @@ class Checker {
   void compare_own() const {
     if (sent_ < 0 || received_ < 0 || reduces(call_.kind)) return;
     if (has_root(call_.kind) && call_.root != rank_) return;
-    require(sent_ == received_, ErrorKind::mpi, MPI_ERR_TRUNCATE,
-            "this rank sends " + std::to_string(sent_) + " bytes to itself, but receives " + std::to_string(received_));
+    require(sent_ == received_, ErrorKind::mpi, MPI_ERR_TRUNCATE, [&] {
+      return "this rank sends " + std::to_string(sent_) + " bytes to itself, but receives " + std::to_string(received_);
+    });
   }
 
   [[nodiscard]] std::int64_t bytes() const {

@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/neighborhood/strategy.hpp"
+#include "algorithms/planner/planner.hpp"
 #include "algorithms/planner/route.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/reasons.hpp"

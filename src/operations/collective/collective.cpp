@@ -8,6 +8,7 @@
 #include "communicator/decisions.hpp"
 #include "laneway/base.h"
 #include "operations/choose/chooser.hpp"
+#include "operations/collective/bundled_calls.hpp"
 #include "operations/collective/exact.hpp"
 #include "operations/collective/execution/own.hpp"
 #include "operations/collective/execution/shared_device.hpp"
@@ -71,6 +72,8 @@ std::shared_ptr<CachedCollective> plan_call(Communicator& communicator,
     made->bound = std::make_shared<BoundPlan>(ready_plan(checked, plan), blocks ? bindings_of_blocking : 0);
     if (asks_for_sizes(*made->rule, call.kind)) return made;
   }
+  // A rank that found this again would go another way than those whose arguments have changed.
+  if (blocks && may_yet_be_bundled(communicator, call)) return made;
   made->signature = CallSignature(call, place.rank, place.ranks);
   communicator.attachment<PlanCache>().add(made);
   return made;
@@ -249,6 +252,7 @@ int run_by_hints(const Place& place, const CollectiveCall& call, std::shared_ptr
     return MPI_SUCCESS;
   }
   if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
+  if (run_bundled(communicator, known, call)) return MPI_SUCCESS;
   if (!cached) cached = plan_call(communicator, known, call, place, Phases::one);
   return run_cached(communicator, *cached, place.comm, call, known->hints.progress == ProgressHint::wait);
 }
@@ -283,6 +287,7 @@ std::shared_ptr<const DenseKnowledge> knowledge_without_blocking(MPI_Comm comm) 
 
 int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   Communicator* const known = Communicator::find_any(comm);
+  if (known != nullptr && run_bundled_again(*known, call)) return MPI_SUCCESS;
   std::shared_ptr<CachedCollective> cached;
   if (known != nullptr) cached = known->attachment<PlanCache>().find<CachedCollective>(call);
   if (cached && cached->is_plain && !has_odd_buffers(call)) return run_cached(*known, *cached, comm, call, false);

@@ -52,6 +52,13 @@ std::string obstacle(const DenseKnowledge& known, const CheckedCollective& check
   return "";
 }
 
+/// Whether short blocks travel together, of which only their two ends know how long they are.
+bool is_bundled(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
+  return checked.facts.kind == Dense::alltoall && !knows_all_sizes(checked.call.kind) && !may.know_mean &&
+         may.phases == Phases::one && known.layout.regions() > 1 && known.layout.largest() > 1 &&
+         known.hints.sharing != Sharing::none;
+}
+
 /// What a rank that passes on data has of it at a time, at most.
 std::int64_t staging_of(const DenseRule& rule, const DenseFacts& facts, const Layout& layout) {
   if (!rule.traits.relays) return 0;
@@ -123,6 +130,9 @@ Candidates candidates_of(const DenseKnowledge& known, const CheckedCollective& c
   if (hint.rule != nullptr && waits_for_all(*hint.rule, hints, may.phases))
     return only_mpi("with windows each rank waits for all others, which lnw_progress=wait allows");
   if (hint.rule != nullptr && may_run(*hint.rule)) return only(hint.rule->name, "lnw_collective asks for it");
+  if (is_bundled(known, checked, may))
+    return only(bundled,
+                "no rank knows the sizes of all blocks: short ones, left in the memory of the node, travel together");
   if (std::string why = obstacle(known, checked, may); !why.empty())
     return {.reasons = {.candidates = {{"mpi"}}, .rule_reason = std::move(why)}, .cheapest = "mpi"};
   Candidates candidates = weighed(known, facts, is_in_memory(known, facts, may) ? OnNode::memory : OnNode::messages);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "operations/request/request.hpp"
 
 namespace laneway {
+
+/// The name of the way of BundledAlltoall. Where the nodes cannot, MPI's own operation runs.
+inline constexpr std::string_view bundled = "bundled";
 
 /// What a call may do, which all ranks know.
 struct DenseMay {
