@@ -37,6 +37,35 @@ void check_blocks(MPI_Comm comm, int count) {
     for (int i = 0; i < count; ++i) CHECK(receive[at(from, i)] == value(from, 0, i));
 }
 
+/// Blocks of other sizes in each call, which only their two ends know.
+void check_unequal_blocks(MPI_Comm comm, int count) {
+  const int rank = rank_in(comm);
+  const int size = size_of(comm);
+  static int turn = 0;
+  ++turn;
+  const auto elements = [&](int from, int to) { return (from * 5 + to * 3 + turn) % (count / 8 + 4) * (count > 0); };
+  std::vector<int> send, expected, sendcounts, recvcounts, senddispls, recvdispls, sendbytes, recvbytes;
+  for (int peer = 0; peer < size; ++peer) {
+    senddispls.push_back(static_cast<int>(send.size()));
+    recvdispls.push_back(static_cast<int>(expected.size()));
+    sendbytes.push_back(4 * senddispls.back());
+    recvbytes.push_back(4 * recvdispls.back());
+    sendcounts.push_back(elements(rank, peer));
+    recvcounts.push_back(elements(peer, rank));
+    for (int i = 0; i < sendcounts.back(); ++i) send.push_back(value(rank, peer, i + turn));
+    for (int i = 0; i < recvcounts.back(); ++i) expected.push_back(value(peer, rank, i + turn));
+  }
+  std::vector<int> receive(expected.size(), -1);
+  MPI_Alltoallv(send.data(), sendcounts.data(), senddispls.data(), MPI_INT, receive.data(), recvcounts.data(),
+                recvdispls.data(), MPI_INT, comm);
+  CHECK(receive == expected);
+  std::fill(receive.begin(), receive.end(), -1);
+  const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), MPI_INT);
+  MPI_Alltoallw(send.data(), sendcounts.data(), sendbytes.data(), types.data(), receive.data(), recvcounts.data(),
+                recvbytes.data(), types.data(), comm);
+  CHECK(receive == expected);
+}
+
 void check_rooted(MPI_Comm comm, int count, int root) {
   const int rank = rank_in(comm);
   const int size = size_of(comm);
@@ -133,6 +162,7 @@ void check_all(MPI_Comm comm, int rounds) {
   for (int round = 0; round < rounds; ++round)
     for (const int count : {1, 0, 300, 9000}) {
       check_blocks(comm, count);
+      check_unequal_blocks(comm, count);
       check_rooted(comm, count, round % size_of(comm));
       check_reductions(comm, count, (round + 1) % size_of(comm));
       check_places(comm);

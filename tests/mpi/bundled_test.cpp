@@ -124,9 +124,13 @@ class Bundled : public MpiTest {
     MPI_Type_create_resized(gaps, 0, 4 * sizeof(int), &gaps_);
     MPI_Type_commit(&gaps_);
     MPI_Type_free(&gaps);
+    MPI_Type_contiguous(2, MPI_INT, &two_ints_);
+    MPI_Type_commit(&two_ints_);
+    MPI_Type_create_resized(two_ints_, 0, -8, &backward_);
+    MPI_Type_commit(&backward_);
   }
   void TearDown() override {
-    MPI_Type_free(&gaps_);
+    for (MPI_Datatype* type : {&gaps_, &two_ints_, &backward_}) MPI_Type_free(type);
     MpiTest::TearDown();
   }
 
@@ -144,6 +148,8 @@ class Bundled : public MpiTest {
   }
 
   MPI_Datatype gaps_ = MPI_DATATYPE_NULL;  // two of four ints
+  MPI_Datatype two_ints_ = MPI_DATATYPE_NULL;
+  MPI_Datatype backward_ = MPI_DATATYPE_NULL;  // these, each before the last one
 };
 
 TEST_F(Bundled, AgreesWithMpiOnAllMachines) {
@@ -162,6 +168,29 @@ TEST_F(Bundled, AgreesWithMpiOnAllMachines) {
           if (HasFatalFailure()) return;
         }
       }
+  }
+}
+
+/// MPI libraries put the bytes of such datatypes elsewhere.
+TEST_F(Bundled, AgreesWithMpiOnDatatypesThatGoBackward) {
+  const Setting machine("LANEWAY_MACHINE", nodes().text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "200");
+  const Elements forward{two_ints_, 8};
+  const Elements backward{.type = backward_, .extent = 8, .backward = 8};
+  for (const std::string operation : {"alltoallv", "alltoallw"}) {
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
+    for (int turn = 0; turn < 6; ++turn) {
+      test::Dense dense{.operation = operation, .comm = comm.get(), .sent = forward, .received = forward};
+      dense.count = turn % 2 == 0 ? 60 : 6;
+      dense.seed = static_cast<std::uint64_t>(turn);
+      dense.in_place = turn == 4;
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      if (turn != 3) dense.sent = backward;
+      dense.received = backward;
+      const std::vector<std::byte> received = dense.run(Way::blocking);
+      ASSERT_EQ(dense.code, MPI_SUCCESS) << error_text(dense.code);
+      ASSERT_TRUE(received == expected) << operation << ", turn " << turn;
+    }
   }
 }
 

@@ -107,7 +107,8 @@ std::int64_t bytes_of(const SideArguments& side, int entries) {
   return elements * static_cast<std::int64_t>(size);
 }
 
-/// Of a block, or of all where they differ: the same on all ranks, as MPI wants what is sent to fit what is received.
+/// Of a block, or of all where they differ: the same on all ranks, as MPI wants what is sent to fit what is received. 0
+/// where no rank knows the sizes of all.
 std::int64_t bytes_of(MPI_Comm comm, const CollectiveCall& call) {
   int rank = 0;
   int ranks = 0;
@@ -115,6 +116,8 @@ std::int64_t bytes_of(MPI_Comm comm, const CollectiveCall& call) {
   PMPI_Comm_size(comm, &ranks);
   switch (call.kind) {
     case DenseKind::barrier:
+    case DenseKind::alltoallv:
+    case DenseKind::alltoallw:
       return 0;
     case DenseKind::gather:
       return bytes_of(rank == call.root ? call.receive : call.send, ranks);

@@ -20,6 +20,44 @@ INTERPOSE(MPI_Alltoall,
       [&] { return laneway_pass_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); });
 }
 
+INTERPOSE(MPI_Alltoallv,
+          (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+           const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),
+          (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)) {
+  return take_dense(
+      "MPI_Alltoallv", comm,
+      [&] {
+        return CollectiveCall{.kind = DenseKind::alltoallv,
+                              .sendbuf = sendbuf,
+                              .recvbuf = recvbuf,
+                              .send = {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                              .receive = {.counts = recvcounts, .displacements = rdispls, .type = recvtype}};
+      },
+      [&] {
+        return laneway_pass_MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                          recvtype, comm);
+      });
+}
+
+INTERPOSE(MPI_Alltoallw,
+          (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+           void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),
+          (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)) {
+  return take_dense(
+      "MPI_Alltoallw", comm,
+      [&] {
+        return CollectiveCall{.kind = DenseKind::alltoallw,
+                              .sendbuf = sendbuf,
+                              .recvbuf = recvbuf,
+                              .send = {.counts = sendcounts, .displacements = sdispls, .types = sendtypes},
+                              .receive = {.counts = recvcounts, .displacements = rdispls, .types = recvtypes}};
+      },
+      [&] {
+        return laneway_pass_MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                          recvtypes, comm);
+      });
+}
+
 INTERPOSE(MPI_Allgather,
           (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
            MPI_Datatype recvtype, MPI_Comm comm),
@@ -194,6 +232,47 @@ INTERPOSE(MPI_Alltoall_c,
                               .is_large = true};
       },
       [&] { return laneway_pass_MPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); });
+}
+
+INTERPOSE(MPI_Alltoallv_c,
+          (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+           void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm),
+          (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)) {
+  return take_dense(
+      "MPI_Alltoallv_c", comm,
+      [&] {
+        return CollectiveCall{.kind = DenseKind::alltoallv,
+                              .sendbuf = sendbuf,
+                              .recvbuf = recvbuf,
+                              .send = {.counts = sendcounts, .displacements = sdispls, .type = sendtype},
+                              .receive = {.counts = recvcounts, .displacements = rdispls, .type = recvtype},
+                              .is_large = true};
+      },
+      [&] {
+        return laneway_pass_MPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                            recvtype, comm);
+      });
+}
+
+INTERPOSE(MPI_Alltoallw_c,
+          (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+           void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+           MPI_Comm comm),
+          (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)) {
+  return take_dense(
+      "MPI_Alltoallw_c", comm,
+      [&] {
+        return CollectiveCall{.kind = DenseKind::alltoallw,
+                              .sendbuf = sendbuf,
+                              .recvbuf = recvbuf,
+                              .send = {.counts = sendcounts, .displacements = sdispls, .types = sendtypes},
+                              .receive = {.counts = recvcounts, .displacements = rdispls, .types = recvtypes},
+                              .is_large = true};
+      },
+      [&] {
+        return laneway_pass_MPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                            recvtypes, comm);
+      });
 }
 
 INTERPOSE(MPI_Allgather_c,
