@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dense_operations.hpp"
+#include "device_memory.hpp"
 #include "setting.hpp"
 
 namespace {
@@ -190,6 +191,20 @@ TEST_F(Bundled, AgreesWithMpiOnDatatypesThatGoBackward) {
       const std::vector<std::byte> received = dense.run(Way::blocking);
       ASSERT_EQ(dense.code, MPI_SUCCESS) << error_text(dense.code);
       ASSERT_TRUE(received == expected) << operation << ", turn " << turn;
+    }
+  }
+}
+
+TEST_F(Bundled, BuffersMayBeOnDevices) {
+  if (!uses_devices()) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+  const Setting machine("LANEWAY_MACHINE", nodes().text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "200");
+  for (const std::string operation : {"alltoallv", "alltoallw"}) {
+    const Comm comm = duplicate_of(MPI_COMM_WORLD);
+    for (const int count : {6, 300}) {
+      test::Dense dense{.operation = operation, .comm = comm.get(), .count = count, .on_devices = true};
+      compare(dense);
+      if (HasFatalFailure()) return;
     }
   }
 }
