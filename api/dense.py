@@ -433,10 +433,9 @@ def fortran_shim(operations: list[Dense]) -> str:
 
 def c_table(operations: list[Dense]) -> str:
     """The dense operations, in docs/reference/c.md."""
-    out = ["| operation | its arguments | blocking | nonblocking | persistent |", "| --- | --- | --- | --- | --- |"]
+    out = ["| operation | blocking | nonblocking | persistent |", "| --- | --- | --- | --- |"]
     for o in operations:
-        arguments = ", ".join(f"`{a.name}`" for a in o.arguments) or "–"
-        out.append(f"| {o.name}: {o.moves} | {arguments} | " + " | ".join(f"`{o.stem(way, 'LNW')}`" for way in WAYS) + " |")
+        out.append(f"| {o.name}: {o.moves} | " + " | ".join(f"`{o.stem(way, 'LNW')}`" for way in WAYS) + " |")
     return "\n".join(out) + "\n"
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes from api/operations.toml everything that has a part for each operation, and from api/conformance.toml its page; see there.
 
-``generate.py`` rewrites what differs; ``--check`` names it and fails; ``--names`` prints the functions of the C API.
+``generate.py`` rewrites what differs; ``--check`` names it and fails; ``--names`` prints the functions of the C API;
+``--man FOLDER`` writes their man pages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 import conformance
+import cpp_reference
 import dense
+import fortran_reference
+import functions as reference
+import python_reference
 import support
 
 TOP = Path(__file__).resolve().parent.parent
@@ -546,11 +551,10 @@ def profiling_symbols(names: list[str]) -> str:
 
 def c_table(operations: list[Operation]) -> str:
     """The operations, in docs/reference/c.md."""
-    rows = ["| operation | its send side, its receive side | blocking | nonblocking | persistent |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| operation | blocking | nonblocking | persistent |", "| --- | --- | --- | --- |"]
     for o in operations:
-        sides = "; ".join(", ".join(f"`{a.name}`" for a in side.arguments) for side in (o.send, o.receive))
         ways = " | ".join(f"`{o.stem(way, 'LNW')}`" if way in o.ways else "–" for way in WAYS)
-        rows.append(f"| {o.title}: {o.moves} | {sides} | {ways} |")
+        rows.append(f"| {o.title}: {o.moves} | {ways} |")
     return "\n".join(rows) + "\n"
 
 
@@ -627,7 +631,38 @@ def outputs(top: Path = TOP) -> dict[Path, str]:
     requirements = conformance.page(*conformance.read_table(top / "api" / "conformance.toml"))
     name = "docs/reference/conformance.md"
     files[top / name] = _region(top / name, "\n" + requirements + "\n", "conformance")
-    return files
+    return files | references(top, files, families(top, files))
+
+
+def references(top: Path, files: Mapping[Path, str], families: list[reference.Family]) -> dict[Path, str]:
+    """The pages of functions and classes, and the tables that lead to them."""
+    languages = {
+        "c": {**{f.file: reference.page(f) for f in families}, "index": reference.index(families)},
+        "fortran": fortran_reference.pages(top, families, files),
+        "cpp": cpp_reference.pages(top, families),
+        "python": python_reference.pages(top),
+    }
+    pages = {}
+    for language, texts in languages.items():
+        page = top / "docs" / "reference" / f"{language}.md"
+        pages[page] = _region(page, f"\n{texts.pop('index')}\n", "functions", files.get(page, ""))
+        pages |= {top / "docs" / "reference" / language / f"{name}.md": text for name, text in texts.items()}
+    return pages
+
+
+def families(top: Path, files: Mapping[Path, str]) -> list[reference.Family]:
+    """All functions of the C API, by page."""
+    table = top / "api" / "operations.toml"
+    return reference.read(top, read_table(table)[0], dense.read_table(table)[0], files)
+
+
+def write_manual(folder: Path, top: Path = TOP) -> None:
+    """Man pages of all functions, into an empty folder."""
+    version = re.search(r"project\(laneway VERSION ([\d.]+)", (top / "CMakeLists.txt").read_text(encoding="utf-8"))
+    assert version
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in reference.man_pages(families(top, {}), version[1]).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def differing(top: Path = TOP) -> dict[Path, str]:
@@ -639,6 +674,9 @@ def main(arguments: list[str]) -> int:
     """The command."""
     if arguments == ["--names"]:
         print("\n".join(functions(read_table()[0]) + dense.functions(dense.read_table(TOP / "api" / "operations.toml")[0])))
+        return 0
+    if arguments[:1] == ["--man"] and len(arguments) == 2:
+        write_manual(Path(arguments[1]))
         return 0
     if arguments not in ([], ["--check"]):
         print(textwrap.dedent(__doc__ or ""), file=sys.stderr)

@@ -46,17 +46,18 @@ install(FILES LICENSE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_IN
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)
 install(FILES man/laneway.1 man/laneway-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES man/laneway.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
-# Those of functions come from the headers: half a second of Doxygen when the build is configured.
-find_program(LANEWAY_DOXYGEN doxygen)
-if(LANEWAY_DOXYGEN)
-  execute_process(COMMAND "${CMAKE_COMMAND}" "-DDOXYGEN=${LANEWAY_DOXYGEN}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DOUTPUT=${PROJECT_BINARY_DIR}/man"
-                          -P "${PROJECT_SOURCE_DIR}/cmake/LanewayManual.cmake" RESULT_VARIABLE failed)
+# Those of functions are written from the same source as docs/reference/c.
+find_package(Python3 3.11 QUIET COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  file(REMOVE_RECURSE "${PROJECT_BINARY_DIR}/man")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env PYTHONDONTWRITEBYTECODE=1 "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/api/generate.py" --man
+                          "${PROJECT_BINARY_DIR}/man/man3" RESULT_VARIABLE failed)
   if(failed)
-    message(WARNING "The functions' man pages are not installed: Doxygen fails, see above")
+    message(WARNING "The functions' man pages are not installed: api/generate.py fails, see above")
   endif()
   install(DIRECTORY "${PROJECT_BINARY_DIR}/man/man3" DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 else()
-  message(STATUS "The functions' man pages are not installed: doxygen was not found")
+  message(STATUS "The functions' man pages are not installed: Python 3.11 was not found")
 endif()
 
 if(LANEWAY_HAS_FORTRAN)

@@ -39,8 +39,9 @@ LNW_PUBLIC int LNW_Comm_prepare(MPI_Comm comm);
  * `lnw_transport`, `lnw_machine` and `lnw_progress`. */
 LNW_PUBLIC int LNW_Channel_create(MPI_Comm comm, int peer, int role, MPI_Count bytes, int segments, MPI_Info info,
                                   LNW_Channel* channel);
-/** The same with memory of the receiver's own: what is put into segment s comes to `buffer` + s * `bytes`, when the
- *  receiver's LNW_Channel_test or LNW_Channel_wait finds it; between nodes as soon as it arrives. `buffer` has `bytes`
+/** As LNW_Channel_create, with memory of the receiver's own: what is put into segment s comes to `buffer` + s *
+ * `bytes`, when the receiver's LNW_Channel_test or LNW_Channel_wait finds it; between nodes as soon as it arrives.
+ * `buffer` has `bytes`
  * * `segments` bytes, which are the channel's until it is freed, but for segments that the receiver holds. A sender's
  *  `buffer` is ignored. */
 LNW_PUBLIC int LNW_Channel_create_with_buffer(MPI_Comm comm, int peer, int role, void* buffer, MPI_Count bytes,
@@ -60,7 +61,8 @@ LNW_PUBLIC int LNW_Channel_test_free(LNW_Channel channel, int segment, int* flag
  *  receiver's, to read and to write, until it releases the segment. MPI_ERR_REQUEST if the sender has freed its end and
  *  nothing is left. */
 LNW_PUBLIC int LNW_Channel_test(LNW_Channel channel, int segment, int* flag, void** data, MPI_Count* bytes);
-/** Waits for it, and lets all other work of this library go on meanwhile. */
+/** As LNW_Channel_test, but waits until something has been put into the segment, and lets all other work of this
+ * library go on meanwhile. */
 LNW_PUBLIC int LNW_Channel_wait(LNW_Channel channel, int segment, void** data, MPI_Count* bytes);
 /** Gives the segment back to the sender. MPI_ERR_REQUEST if nothing has been put into it. */
 LNW_PUBLIC int LNW_Channel_release(LNW_Channel channel, int segment);

@@ -21,7 +21,7 @@ typedef struct LNW_Halo_s* LNW_Halo;
  *  come several times, own ones too. */
 LNW_PUBLIC int LNW_Halo_create(MPI_Comm comm, MPI_Count first, MPI_Count owned, MPI_Count ghosts,
                                const MPI_Count ghost_ids[], MPI_Info info, LNW_Halo* halo);
-/** The same with any numbers of the own elements, each of which one rank owns. */
+/** As LNW_Halo_create, with any numbers of the own elements, each of which one rank owns. */
 LNW_PUBLIC int LNW_Halo_create_from_ids(MPI_Comm comm, MPI_Count owned, const MPI_Count owned_ids[], MPI_Count ghosts,
                                         const MPI_Count ghost_ids[], MPI_Info info, LNW_Halo* halo);
 /** Of arrays with `ndims` dimensions in row-major order, spread over a grid of ranks, which are in row-major order,
@@ -37,8 +37,8 @@ LNW_PUBLIC int LNW_Halo_get_count(LNW_Halo halo, MPI_Count* owned, MPI_Count* el
  *  valid until the handle is freed; each may be NULL. Local. */
 LNW_PUBLIC int LNW_Halo_get_sent(LNW_Halo halo, int* neighbors, const int** ranks, const MPI_Count** counts,
                                  const MPI_Count** elements);
-/** The same of the ghosts, by the ranks that they come from. Elements of one rank are in the order in which it sends
- *  them. Local. */
+/** As LNW_Halo_get_sent, of the ghosts, by the ranks that they come from. Elements of one rank are in the order in
+ * which it sends them. Local. */
 LNW_PUBLIC int LNW_Halo_get_received(LNW_Halo halo, int* neighbors, const int** ranks, const MPI_Count** counts,
                                      const MPI_Count** elements);
 /** Of a grid: ranks in each dimension, and the place of this rank. Up to `maxdims` of each. Local. */
@@ -55,7 +55,8 @@ LNW_PUBLIC int LNW_Halo_reverse_init(LNW_Halo halo, void* array, MPI_Datatype ty
  *  elements of the same sizes, on all ranks. */
 LNW_PUBLIC int LNW_Halo_init_fields(LNW_Halo halo, int fields, void* const arrays[], const MPI_Datatype types[],
                                     MPI_Info info, LNW_Request* request);
-/** The same backwards. All `types` are made of one predefined datatype, to which `op` applies. */
+/** As LNW_Halo_reverse_init, of several arrays in one exchange. All `types` are made of one predefined datatype, to
+ * which `op` applies. */
 LNW_PUBLIC int LNW_Halo_reverse_init_fields(LNW_Halo halo, int fields, void* const arrays[], const MPI_Datatype types[],
                                             MPI_Op op, MPI_Info info, LNW_Request* request);
 /** Sets the handle to LNW_HALO_NULL; requests go on. */

@@ -97,17 +97,21 @@ class Halo {
        const Hints& hints = {})
       : halo_(comm, strided(view), send, receive, hints) {}
 
+  /// Fills the boxes that come from other ranks, in the order of the instance.
   template <class ExecutionSpace>
   void exchange(const ExecutionSpace& space, const View& view) {
     start(space, view);
     wait();
   }
+  /// Begins an exchange when the instance comes to it; `wait` ends it.
   template <class ExecutionSpace>
   void start(const ExecutionSpace& space, const View& view) {
     order<View>(space, halo_.operation());
     halo_.start(strided(view));
   }
+  /// Whether the exchange is complete.
   [[nodiscard]] bool test() { return halo_.test(); }
+  /// Returns when the exchange is complete.
   void wait() { halo_.wait(); }
 
   /// Puts the exchange into a queue and returns. Another View than the last time only when the queue has been waited
@@ -125,17 +129,19 @@ class Halo {
     halo_.accumulate(strided(view), op);
   }
 
+  /// The operation that exchanges, for what it tells of itself.
   [[nodiscard]] const Persistent& operation() const { return halo_.operation(); }
 
  private:
   StridedHalo<value_type, rank> halo_;
 };
 
-/// Halo::exchange and Halo::accumulate as functions.
+/// Halo::exchange as a function.
 template <class ExecutionSpace, class View>
 void exchange(const ExecutionSpace& space, Halo<View>& halo, const View& view) {
   halo.exchange(space, view);
 }
+/// Halo::accumulate as a function.
 template <class ExecutionSpace, class View>
 void accumulate(const ExecutionSpace& space, Halo<View>& halo, const View& view, MPI_Op op = MPI_SUM) {
   halo.accumulate(space, view, op);

@@ -60,7 +60,9 @@ namespace detail {
 /// An MPI error code with its text. Thrown where the communicator's error handler returns.
 class MpiError : public std::runtime_error {
  public:
+  /// Of an error code of MPI, with the text of MPI_Error_string.
   explicit MpiError(int code) : std::runtime_error(text_of(code)), code_(code) {}
+  /// The error code.
   [[nodiscard]] int code() const { return code_; }
 
  private:
@@ -75,6 +77,7 @@ class MpiError : public std::runtime_error {
   int code_;
 };
 
+/// Throws MpiError unless the code is MPI_SUCCESS.
 inline void check(int code) {
   if (code != MPI_SUCCESS) throw MpiError(code);
 }
@@ -114,13 +117,14 @@ template <class T>
     return MPI_DATATYPE_NULL;
 }
 
-/// The datatype of any trivially copyable type: datatype<T>() where there is one; all other types, such as
+/// The datatype of any trivially copyable type: `datatype<T>()` where there is one; all other types, such as
 /// std::complex and structs, travel as bytes, in pieces of the type's alignment. Freed with its owner.
 template <class T>
 class Datatype {
   static_assert(std::is_trivially_copyable_v<T>, "laneway: only trivially copyable types can be sent");
 
  public:
+  /// The predefined datatype, or a committed one.
   Datatype() : type_(datatype<T>()) {
     if (type_ != MPI_DATATYPE_NULL) return;
     constexpr std::size_t piece = std::min(alignof(T), sizeof(std::uint64_t));
@@ -135,6 +139,7 @@ class Datatype {
   Datatype(const Datatype&) = delete;
   Datatype& operator=(const Datatype&) = delete;
 
+  /// The handle, valid as long as this object.
   [[nodiscard]] MPI_Datatype get() const { return type_; }
 
  private:
@@ -202,10 +207,11 @@ struct Degrees {
 
 }  // namespace detail
 
-/// Hints by key (docs/reference/hints.md), e.g. Hints{{"lnw_strategy", "three_step"}}.
+/// Hints by key (docs/reference/hints.md), such as `Hints{{"lnw_strategy", "three_step"}}`.
 class Hints {
  public:
   Hints() = default;
+  /// Pairs of a key and a value; without them no hints.
   Hints(std::initializer_list<std::pair<const char*, const char*>> hints) {
     check(MPI_Info_create(&info_));
     for (const auto& [key, value] : hints) check(MPI_Info_set(info_, key, value));
@@ -216,6 +222,7 @@ class Hints {
   Hints(const Hints&) = delete;
   Hints& operator=(const Hints&) = delete;
 
+  /// The handle, valid as long as this object.
   [[nodiscard]] MPI_Info get() const { return info_; }
 
  private:
@@ -249,6 +256,7 @@ class KeptHints {
 
 /// Neighbours on one side of a rank, with a weight for the edge to or from each.
 struct WeightedNeighbors {
+  /// Throws std::invalid_argument unless there is one weight for each neighbour.
   WeightedNeighbors(std::span<const int> neighbors, std::span<const int> edge_weights)
       : ranks(neighbors), weights(edge_weights) {
     if (ranks.size() != weights.size())
@@ -283,6 +291,7 @@ class Graph {
     return *this;
   }
 
+  /// The communicator, valid as long as this object.
   [[nodiscard]] MPI_Comm get() const { return comm_; }
 
   /// What reordering has brought; throws MpiError if the graph was made without. Local.
@@ -321,6 +330,7 @@ class Topology {
     return *this;
   }
 
+  /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Topology get() const { return topology_; }
 
  private:
@@ -330,6 +340,7 @@ class Topology {
 /// A persistent operation. Waits for its exchange, if one is active, before it is destroyed.
 class Persistent {
  public:
+  /// Owns the request from now on.
   explicit Persistent(LNW_Request request = LNW_REQUEST_NULL) : request_(request) {}
   ~Persistent() { reset(); }
   Persistent(Persistent&& other) noexcept : request_(std::exchange(other.request_, LNW_REQUEST_NULL)) {}
@@ -341,31 +352,39 @@ class Persistent {
     return *this;
   }
 
+  /// Begins an exchange.
   void start() { check(LNW_Start(&request_)); }
+  /// Whether the exchange is complete.
   [[nodiscard]] bool test() {
     int flag = 0;
     check(LNW_Test(&request_, &flag, MPI_STATUS_IGNORE));
     return flag != 0;
   }
+  /// Returns when the exchange is complete.
   void wait() { check(LNW_Wait(&request_, MPI_STATUS_IGNORE)); }
+  /// Starts an exchange and waits for it.
   void run() {
     start();
     wait();
   }
 
+  /// Other buffers of the same layout from the next start on.
   void set_buffers(const void* send, void* receive) { check(LNW_Request_set_buffers(request_, send, receive)); }
   /// A vendor's stream, or LNW_STREAM_NONE.
   void set_stream(void* stream) { check(LNW_Request_set_stream(request_, stream)); }
+  /// Name of the strategy; valid as long as the operation.
   [[nodiscard]] std::string_view strategy() const {
     const char* name = "";
     check(LNW_Request_get_strategy(request_, &name));
     return name;
   }
+  /// What this rank does in one exchange.
   [[nodiscard]] LNW_Request_statistics statistics() const {
     LNW_Request_statistics statistics;
     check(LNW_Request_get_statistics(request_, &statistics));
     return statistics;
   }
+  /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Request get() const { return request_; }
 
  private:
@@ -427,6 +446,8 @@ namespace detail {
 
 }  // namespace detail
 
+/// A block of `send` to each destination, a block of `receive` from each source. Collective. Throws
+/// std::invalid_argument on all ranks where blocks do not fit the arrays or the neighbours of some rank.
 template <class T>
 [[nodiscard]] Persistent neighbor_alltoallv_init(MPI_Comm comm, std::span<const T> send, const Blocks& send_blocks,
                                                  std::span<T> receive, const Blocks& receive_blocks,
@@ -580,12 +601,16 @@ class Halo {
     queue.start(exchange_);
     queue.wait(exchange_);
   }
+  /// Begins an exchange of `x`, of which owned elements must not be written and ghosts not be read until it is
+  /// complete.
   void start(std::span<T> x) {
     bind(x);
     for (std::size_t p = 0; p < parts_.size(); ++p) missing_[p].store(parts_[p].elements, std::memory_order_relaxed);
     exchange_.start();
   }
+  /// Whether the exchange is complete.
   [[nodiscard]] bool test() { return exchange_.test(); }
+  /// Returns when the exchange is complete.
   void wait() { exchange_.wait(); }
 
   /// From now on what is sent to each neighbour leaves in up to so many parts, each when `ready` has named all of its
@@ -649,6 +674,7 @@ class Halo {
     together.accumulate(fields, op, reverse_graph(), hints_.get());
   }
 
+  /// The operation that exchanges, for what it tells of itself.
   [[nodiscard]] const Persistent& operation() const { return exchange_; }
 
  private:

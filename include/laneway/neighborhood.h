@@ -102,7 +102,8 @@ LNW_PUBLIC int LNW_Neighbor_alltoallw_init(const void* sendbuf, const int sendco
                                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                                            MPI_Info info, LNW_Request* request);
 
-/** Neighbor_alltoallv with index lists instead of displacements: gathers from and scatters to arbitrary elements.
+/** LNW_Neighbor_alltoallv_init with index lists in place of displacements: gathers from and scatters to arbitrary
+ * elements.
  *
  *  The k-th destination gets elements sendindices[i] of `sendbuf`, in that order, for the sendcounts[k] values of i
  *  after those of the destinations before it; likewise the k-th source's elements go to places recvindices[i] of
@@ -128,9 +129,9 @@ LNW_PUBLIC int LNW_Neighbor_reducew_init(const void* sendbuf, const int sendcoun
                                          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Op op,
                                          MPI_Comm comm, MPI_Info info, LNW_Request* request);
 
-/** Neighbor_reducev with index lists, as those of Neighbor_alltoallv_init_indexed: with its two sides exchanged, the
- *  lists of an exchange of values with neighbors give their sums back to who owns them. A repeated place combines all
- *  values.
+/** LNW_Neighbor_reducev_init with index lists, as those of LNW_Neighbor_alltoallv_init_indexed: with its two sides
+ * exchanged, the lists of an exchange of values with neighbors give their sums back to who owns them. A repeated place
+ * combines all values.
  */
 LNW_PUBLIC int LNW_Neighbor_reducev_init_indexed(const void* sendbuf, MPI_Count sendsize, const int sendcounts[],
                                                  const MPI_Count sendindices[], MPI_Datatype sendtype, void* recvbuf,

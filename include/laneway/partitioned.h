@@ -30,9 +30,9 @@ LNW_PUBLIC int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Da
  *  be active. By any thread as far as the MPI library's thread level allows, several at the same time. Each partition
  *  becomes ready once in an exchange: MPI_ERR_ARG the second time. */
 LNW_PUBLIC int LNW_Pready(int partition, LNW_Request request);
-/** The same for partitions [partition_low, partition_high]. */
+/** As LNW_Pready, for partitions [partition_low, partition_high]. */
 LNW_PUBLIC int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request);
-/** The same for `length` partitions. */
+/** As LNW_Pready, for `length` partitions. */
 LNW_PUBLIC int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request);
 
 /** Whether the receiver's partition has arrived in the exchange that was started last; true where the request is
@@ -71,7 +71,7 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_partitioned_topology_c(
     const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, const int sendpartitions[],
     const int recvpartitions[], LNW_Topology topology, MPI_Info info, LNW_Request* request);
-/** As LNW_Neighbor_alltoallv_init_indexed. */
+/** As LNW_Neighbor_alltoallv_init_indexed; partitions as of LNW_Neighbor_alltoallv_init_partitioned. Collective. */
 LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned(const void* sendbuf, MPI_Count sendsize,
                                                                const int sendcounts[], const MPI_Count sendindices[],
                                                                MPI_Datatype sendtype, void* recvbuf, MPI_Count recvsize,
@@ -95,9 +95,9 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
     const MPI_Count recvindices[], MPI_Datatype recvtype, const int sendpartitions[], const int recvpartitions[],
     LNW_Topology topology, MPI_Info info, LNW_Request* request);
 
-/** As LNW_Pready and LNW_Parrived: `partition` of the block for the destination, or from the source, at position
- *  `edge` of the arguments. */
+/** As LNW_Pready: `partition` of the block for the destination at position `edge` of the arguments. */
 LNW_PUBLIC int LNW_Pready_edge(LNW_Request request, int edge, int partition);
+/** As LNW_Parrived: `partition` of the block from the source at position `edge` of the arguments. */
 LNW_PUBLIC int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag);
 /** @} */
 

@@ -45,16 +45,17 @@ LNW_PUBLIC int LNW_Queue_init(LNW_Queue* queue, int kind, void* stream);
 /** The exchange begins when all that was put into the stream before is done. The request must be persistent and
  *  inactive. MPI_ERR_REQUEST if it is active, or in another queue; MPI_ERR_ARG if its buffers are on another device. */
 LNW_PUBLIC int LNW_Enqueue_start(LNW_Queue queue, LNW_Request* request);
-/** All begin together, by one word. */
+/** As LNW_Enqueue_start, of several requests: all begin together, by one word. */
 LNW_PUBLIC int LNW_Enqueue_startall(LNW_Queue queue, int count, LNW_Request array_of_requests[]);
 /** What is put into the stream afterwards, events included, comes after the exchange. The request must have been
  * started in this queue since it was waited for last. */
 LNW_PUBLIC int LNW_Enqueue_wait(LNW_Queue queue, LNW_Request* request);
-/** By one word. `count` may be LNW_QUEUE_ALL_STARTED; then the array is ignored. Null requests are. */
+/** As LNW_Enqueue_wait, of several requests, by one word. `count` may be LNW_QUEUE_ALL_STARTED; then the array is
+ * ignored. Null requests are. */
 LNW_PUBLIC int LNW_Enqueue_waitall(LNW_Queue queue, int count, LNW_Request array_of_requests[]);
 /** As LNW_Pready when all that was put into the stream before is done. */
 LNW_PUBLIC int LNW_Enqueue_ready(LNW_Queue queue, LNW_Request request, int partition);
-/** As LNW_Pready_edge. */
+/** As LNW_Pready_edge when all that was put into the stream before is done. */
 LNW_PUBLIC int LNW_Enqueue_ready_edge(LNW_Queue queue, LNW_Request request, int edge, int partition);
 /** Calls function(argument) when all that was put into the stream before is done, and holds the stream until it
  * returns. The function must not call this library, MPI or the device. */
@@ -81,7 +82,8 @@ typedef struct LNW_Queue_statistics {
   MPI_Count unfinished;  /**< of what was enqueued */
 } LNW_Queue_statistics;
 
-/** `size` is how much of the structure the caller knows, as in LNW_Request_get_statistics_sized. */
+/** What has been put into the queue. `size` is how much of the structure the caller knows, as in
+ * LNW_Request_get_statistics_sized. */
 LNW_PUBLIC int LNW_Queue_get_statistics_sized(LNW_Queue queue, size_t size, LNW_Queue_statistics* statistics);
 #define LNW_Queue_get_statistics(queue, statistics) \
   LNW_Queue_get_statistics_sized(queue, sizeof(LNW_Queue_statistics), statistics)

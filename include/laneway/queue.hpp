@@ -46,10 +46,13 @@ class Queue {
     std::vector<LNW_Request> requests = handles_of(operations);
     check(LNW_Enqueue_waitall(queue_, static_cast<int>(requests.size()), requests.data()));
   }
+  /// Waits in the stream for all that was started in the queue.
   void wait_for_all_started() { check(LNW_Enqueue_waitall(queue_, LNW_QUEUE_ALL_STARTED, nullptr)); }
+  /// LNW_Enqueue_ready: a partition is ready when the stream comes to it.
   void ready(const Persistent& operation, int partition) {
     check(LNW_Enqueue_ready(queue_, operation.get(), partition));
   }
+  /// LNW_Enqueue_ready_edge: the same of a partition of a neighbour.
   void ready_edge(const Persistent& operation, int edge, int partition) {
     check(LNW_Enqueue_ready_edge(queue_, operation.get(), edge, partition));
   }
@@ -69,11 +72,13 @@ class Queue {
     check(LNW_Queue_progress(queue_, &flag));
     return flag != 0;
   }
+  /// What has been put into the queue.
   [[nodiscard]] LNW_Queue_statistics statistics() const {
     LNW_Queue_statistics statistics;
     check(LNW_Queue_get_statistics(queue_, &statistics));
     return statistics;
   }
+  /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Queue get() const { return queue_; }
 
  private:

@@ -23,23 +23,31 @@ extern "C" {
  * some rank has neither, nothing is relayed, unless the hint lnw_progress=wait promises that no rank waits elsewhere
  * for what depends on another rank's completion (docs/reference/c.md, Progress).
  *  @{ */
-/** The request must be persistent and inactive. */
+/** Begins an exchange. The request must be persistent and inactive. */
 LNW_PUBLIC int LNW_Start(LNW_Request* request);
+/** As LNW_Start, of several requests. */
 LNW_PUBLIC int LNW_Startall(int count, LNW_Request array_of_requests[]);
 /** `*flag` is true if the exchange is complete, or the request is inactive or null. `status` (may be
  *  MPI_STATUS_IGNORE) is set empty. */
 LNW_PUBLIC int LNW_Test(LNW_Request* request, int* flag, MPI_Status* status);
+/** Returns when the exchange is complete, at once if the request is inactive or null. `status` as of LNW_Test. */
 LNW_PUBLIC int LNW_Wait(LNW_Request* request, MPI_Status* status);
 /** @name For many requests
  *  As the MPI functions of the same name. Null and inactive requests are ignored; `index` and `outcount` are
  *  MPI_UNDEFINED where no request is active.
  *  @{ */
+/** `*flag` is true if all are complete; otherwise no request is changed. */
 LNW_PUBLIC int LNW_Testall(int count, LNW_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]);
+/** Returns when all are complete. */
 LNW_PUBLIC int LNW_Waitall(int count, LNW_Request array_of_requests[], MPI_Status array_of_statuses[]);
+/** `*flag` is true if one is complete, or none is active; `*index` says which. */
 LNW_PUBLIC int LNW_Testany(int count, LNW_Request array_of_requests[], int* index, int* flag, MPI_Status* status);
+/** Returns when one is complete; `*index` says which. */
 LNW_PUBLIC int LNW_Waitany(int count, LNW_Request array_of_requests[], int* index, MPI_Status* status);
+/** Which are complete, be it none. */
 LNW_PUBLIC int LNW_Testsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
                             MPI_Status array_of_statuses[]);
+/** Returns when at least one is complete, and says which are. */
 LNW_PUBLIC int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* outcount, int array_of_indices[],
                             MPI_Status array_of_statuses[]);
 /** @} */
@@ -82,8 +90,9 @@ typedef struct LNW_Request_statistics {
   MPI_Count metadata_bytes; /**< and for its plan, copy programs and tables */
 } LNW_Request_statistics;
 
-/** Of persistent requests. Later versions may append members to the structure: `size` is how much of it the caller
- *  knows, sizeof(LNW_Request_statistics). No more is written, and what this library does not know is set to zero. */
+/** What this rank does in one exchange of a persistent request. Later versions may append members to the structure:
+ * `size` is how much of it the caller knows, sizeof(LNW_Request_statistics). No more is written, and what this library
+ * does not know is set to zero. */
 LNW_PUBLIC int LNW_Request_get_statistics_sized(LNW_Request request, size_t size, LNW_Request_statistics* statistics);
 /** The same. The function of this name, which programs built with earlier headers call, fills the members up to
  *  `metadata_bytes`. */

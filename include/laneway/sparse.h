@@ -57,14 +57,15 @@ typedef struct LNW_Sparse_set {
 LNW_PUBLIC int LNW_Sparse_alltoallv_sets(int nsets, const LNW_Sparse_set sets[], MPI_Comm comm, MPI_Info info,
                                          LNW_Arrivals arrivals[]);
 
-/** Nonblocking: `*arrivals` is set by the call that completes the request; the arguments are no longer needed when the
- *  function returns. */
+/** As LNW_Sparse_alltoall, nonblocking: `*arrivals` is set by the call that completes the request; the arguments are no
+ * longer needed when the function returns. */
 LNW_PUBLIC int LNW_Isparse_alltoall(int ndestinations, const int destinations[], const void* sendbuf, int sendcount,
                                     MPI_Datatype sendtype, MPI_Comm comm, MPI_Info info, LNW_Arrivals* arrivals,
                                     LNW_Request* request);
 LNW_PUBLIC int LNW_Isparse_alltoall_c(int ndestinations, const int destinations[], const void* sendbuf,
                                       MPI_Count sendcount, MPI_Datatype sendtype, MPI_Comm comm, MPI_Info info,
                                       LNW_Arrivals* arrivals, LNW_Request* request);
+/** As LNW_Sparse_alltoallv, nonblocking in the same way. */
 LNW_PUBLIC int LNW_Isparse_alltoallv(int ndestinations, const int destinations[], const void* sendbuf,
                                      const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, MPI_Comm comm,
                                      MPI_Info info, LNW_Arrivals* arrivals, LNW_Request* request);
@@ -99,6 +100,7 @@ LNW_PUBLIC int LNW_Sparse_query_c(int ndestinations, const int destinations[], c
  *  Local. Pointers are valid until the handle is freed. Entries are in ascending order of sources; those of one source
  * in the order in which it gave them.
  *  @{ */
+/** How many entries there are. */
 LNW_PUBLIC int LNW_Arrivals_get_count(LNW_Arrivals arrivals, int* nsources);
 /** For each entry its source, how many elements came, and where they begin, in elements from the beginning of the data.
  *  Each of the last three may be NULL. */
@@ -128,16 +130,16 @@ LNW_PUBLIC int LNW_Arrivals_free(LNW_Arrivals* arrivals);
  *  exchange, as often as it was named. Operations on it plan in their own calls; hints in `info` hold for all of them.
  */
 LNW_PUBLIC int LNW_Topology_from_arrivals(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology);
-/** The same with all edges turned around: from the destinations of the exchange to its sources, as where ranks have
- * asked others for what they now get again and again. */
+/** As LNW_Topology_from_arrivals, with all edges turned around: from the destinations of the exchange to its sources,
+ * as where ranks have asked others for what they now get again and again. */
 LNW_PUBLIC int LNW_Topology_from_arrivals_reversed(LNW_Arrivals arrivals, MPI_Info info, LNW_Topology* topology);
 /** Collective. `destweights`, or MPI_UNWEIGHTED on all ranks, arrive at the other side: with `arrivals` not NULL there
  *  is a handle of an int for each source. */
 LNW_PUBLIC int LNW_Topology_create_from_destinations(MPI_Comm comm, int outdegree, const int destinations[],
                                                      const int* destweights, MPI_Info info, LNW_Topology* topology,
                                                      LNW_Arrivals* arrivals);
-/** The same from the ranks that this one needs something from; `arrivals` says for each destination what it has given
- *  this rank as a weight. */
+/** As LNW_Topology_create_from_destinations, from the ranks that this one needs something from; `arrivals` says for
+ * each destination what it has given this rank as a weight. */
 LNW_PUBLIC int LNW_Topology_create_from_sources(MPI_Comm comm, int indegree, const int sources[],
                                                 const int* sourceweights, MPI_Info info, LNW_Topology* topology,
                                                 LNW_Arrivals* arrivals);

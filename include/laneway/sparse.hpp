@@ -16,6 +16,7 @@ inline namespace cxx {
 /// What has arrived in a sparse exchange; freed with its owner.
 class Arrivals {
  public:
+  /// Owns the handle from now on.
   explicit Arrivals(LNW_Arrivals arrivals = LNW_ARRIVALS_NULL) : arrivals_(arrivals) {}
   ~Arrivals() {
     if (arrivals_ != LNW_ARRIVALS_NULL) LNW_Arrivals_free(&arrivals_);
@@ -46,6 +47,7 @@ class Arrivals {
     check(LNW_Arrivals_get_data(arrivals_, &data, &bytes));
     return {static_cast<T*>(data), static_cast<std::size_t>(bytes) / sizeof(T)};
   }
+  /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Arrivals get() const { return arrivals_; }
 
  private:
@@ -225,12 +227,14 @@ class Distributor {
 
   /// How many elements arrive, by source in ascending order; those of one source in the order that they have there.
   [[nodiscard]] std::size_t imports() const { return imports_; }
+  /// The ranks that elements come from, ascending.
   [[nodiscard]] std::span<const int> sources() const {
     const int* sources = nullptr;
     int number = 0;
     check(LNW_Distributor_get_sources(moves_.get(), &number, &sources, nullptr));
     return {sources, static_cast<std::size_t>(number)};
   }
+  /// How many elements come from each of them.
   [[nodiscard]] std::span<const MPI_Count> counts() const {
     const MPI_Count* counts = nullptr;
     int number = 0;
@@ -244,10 +248,12 @@ class Distributor {
     require_sizes(source.size(), destination.size());
     moves_.run(source.data(), destination.data());
   }
+  /// Begins what `distribute` does; `wait` ends it. Neither array may be touched meanwhile.
   void start(std::span<const T> source, std::span<T> destination) {
     require_sizes(source.size(), destination.size());
     moves_.start(source.data(), destination.data());
   }
+  /// Returns when all has arrived.
   void wait() { moves_.wait(); }
 
   /// Backwards: `arrived` has a value for each import; each is combined into the element of `exports` that it came
@@ -293,10 +299,12 @@ class Collector {
     require_sizes(owned.size(), imports.size());
     moves_.run(owned.data(), imports.data());
   }
+  /// Begins what `collect` does; `wait` ends it. Neither array may be touched meanwhile.
   void start(std::span<const T> owned, std::span<T> imports) {
     require_sizes(owned.size(), imports.size());
     moves_.start(owned.data(), imports.data());
   }
+  /// Returns when all has arrived.
   void wait() { moves_.wait(); }
 
   /// Backwards: combines each import into the element that it is a copy of.
@@ -407,12 +415,15 @@ class CartHalo {
       : CartHalo(comm, detail::FoundHalo(create(comm, extents, widths, periods, hints, corners)), extents.size(),
                  hints) {}
 
+  /// Fills the ghosts of an array, or of several in one exchange.
   void exchange(std::span<T> x) { halo_.exchange(x); }
   template <class... More>
   void exchange(std::span<T> x, std::span<T> y, More... more) {
     halo_.exchange(x, y, more...);
   }
+  /// Begins an exchange; `wait` ends it.
   void start(std::span<T> x) { halo_.start(x); }
+  /// Returns when the exchange is complete.
   void wait() { halo_.wait(); }
   /// Combines ghosts into the elements that they are copies of.
   void accumulate(std::span<T> x, MPI_Op op = MPI_SUM) { halo_.accumulate(x, op); }
@@ -425,9 +436,11 @@ class CartHalo {
     halo_.accumulate(op, x, y, more...);
   }
 
+  /// Elements of an array with its ghosts.
   [[nodiscard]] std::size_t array_size() const { return size_; }
-  /// Ranks in each dimension, and this rank's place among them.
+  /// Ranks in each dimension.
   [[nodiscard]] std::span<const int> dims() const { return dims_; }
+  /// This rank's place in each dimension, from 0.
   [[nodiscard]] std::span<const int> coords() const { return coords_; }
 
  private:
@@ -503,11 +516,13 @@ class Bag {
   }
   /// Ends a round: all messages have arrived.
   void flush() { check(LNW_Bag_flush(bag_)); }
+  /// Nonblocking: LNW_Wait or LNW_Test completes the request.
   [[nodiscard]] LNW_Request start_flush() {
     LNW_Request request = LNW_REQUEST_NULL;
     check(LNW_Bag_iflush(bag_, &request));
     return request;
   }
+  /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Bag get() const { return bag_; }
 
  private:

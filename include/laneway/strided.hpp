@@ -7,12 +7,13 @@ namespace laneway {
 
 inline namespace cxx {
 
-/// Elements of an array of `Rank` dimensions: those with begin[d] <= i[d] < end[d] in every dimension d.
+/// Elements of an array of `Rank` dimensions: those with `begin[d] <= i[d] < end[d]` in every dimension d.
 template <std::size_t Rank>
 struct Box {
   std::array<std::size_t, Rank> begin{};
   std::array<std::size_t, Rank> end{};
 
+  /// How many elements it has.
   [[nodiscard]] std::size_t size() const {
     std::size_t elements = 1;
     for (std::size_t d = 0; d < Rank; ++d) elements *= end[d] - begin[d];
@@ -45,6 +46,7 @@ struct StridedView {
     }
     return last + 1;
   }
+  /// Where an element is, in elements from the first.
   [[nodiscard]] std::size_t offset(const std::array<std::size_t, Rank>& index) const {
     std::size_t at = 0;
     for (std::size_t d = 0; d < Rank; ++d) at += index[d] * strides[d];
@@ -223,11 +225,15 @@ class StridedHalo {
         halo_(comm, detail::side_of(send, strides_, order_), detail::side_of(receive, strides_, order_), span_, hints) {
   }
 
+  /// Fills the boxes that come from other ranks.
   void exchange(const StridedView<T, Rank>& view) { halo_.exchange(elements_of(view)); }
+  /// Begins an exchange; `wait` ends it.
   void start(const StridedView<T, Rank>& view) { halo_.start(elements_of(view)); }
   /// As Halo::enqueue.
   void enqueue(Queue& queue, const StridedView<T, Rank>& view) { halo_.enqueue(queue, elements_of(view)); }
+  /// Whether the exchange is complete.
   [[nodiscard]] bool test() { return halo_.test(); }
+  /// Returns when the exchange is complete.
   void wait() { halo_.wait(); }
   /// As Halo::accumulate.
   void accumulate(const StridedView<T, Rank>& view, MPI_Op op = MPI_SUM) { halo_.accumulate(elements_of(view), op); }
@@ -236,6 +242,7 @@ class StridedHalo {
     halo_.enqueue_accumulate(queue, elements_of(view), op);
   }
 
+  /// The operation that exchanges, for what it tells of itself.
   [[nodiscard]] const Persistent& operation() const { return halo_.operation(); }
 
  private:

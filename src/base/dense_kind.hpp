@@ -8,14 +8,14 @@ namespace laneway {
 /// Which dense operation.
 enum class DenseKind : std::uint8_t {
   alltoall = 1,               ///< every rank has a block for every rank
-  alltoallv = 2,              ///< likewise; blocks differ in size
-  alltoallw = 3,              ///< likewise; blocks differ in size and datatype
+  alltoallv = 2,              ///< as alltoall; blocks differ in size
+  alltoallw = 3,              ///< as alltoall; blocks differ in size and datatype
   allgather = 4,              ///< every rank gets the blocks of all
-  allgatherv = 5,             ///< likewise; blocks differ in size
+  allgatherv = 5,             ///< as allgather; blocks differ in size
   gather = 6,                 ///< the root gets the blocks of all
-  gatherv = 7,                ///< likewise; blocks differ in size
+  gatherv = 7,                ///< as gather; blocks differ in size
   scatter = 8,                ///< the root has a block for every rank
-  scatterv = 9,               ///< likewise; blocks differ in size
+  scatterv = 9,               ///< as scatter; blocks differ in size
   bcast = 10,                 ///< every rank gets the block of the root
   reduce = 11,                ///< the root gets the blocks of all, combined
   allreduce = 12,             ///< every rank gets the blocks of all, combined
@@ -23,7 +23,7 @@ enum class DenseKind : std::uint8_t {
   reduce_scatter_block = 14,  ///< every rank gets its part of the blocks of all, combined
   scan = 15,                  ///< every rank gets the blocks of all up to itself, combined
   exscan = 16,                ///< every rank gets the blocks of all before itself, combined
-  barrier = 17,               ///< nobody goes on before all have come
+  barrier = 17,               ///< no rank returns before all have called
 };
 
 [[nodiscard]] constexpr const char* name(DenseKind kind) {

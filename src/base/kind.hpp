@@ -8,15 +8,15 @@ namespace laneway {
 /// Which operation. Numbers are those of LNW_Kind.
 enum class Kind : std::uint8_t {
   allgather = 1,          ///< every destination gets the same block
-  allgatherv = 2,         ///< likewise; what sources send differs in size
+  allgatherv = 2,         ///< as allgather; what sources send differs in size
   alltoall = 3,           ///< every destination gets a block of its own
-  alltoallv = 4,          ///< likewise; blocks differ in size
-  alltoallw = 5,          ///< likewise; blocks differ in size and datatype
+  alltoallv = 4,          ///< as alltoall; blocks differ in size
+  alltoallw = 5,          ///< as alltoall; blocks differ in size and datatype
   alltoallv_indexed = 6,  ///< blocks are lists of elements
-  reduce = 7,             ///< every destination combines a block of its own
-  reducev = 8,            ///< likewise; blocks differ in size
-  reducew = 9,            ///< likewise; blocks differ in size and datatype
-  reducev_indexed = 10,   ///< combined are lists of elements
+  reduce = 7,             ///< every destination combines a block of its own from each source
+  reducev = 8,            ///< as reduce; blocks differ in size
+  reducew = 9,            ///< as reduce; blocks differ in size and datatype
+  reducev_indexed = 10,   ///< as reducev; blocks are lists of elements
 };
 
 [[nodiscard]] constexpr const char* name(Kind kind) {

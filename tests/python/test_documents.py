@@ -25,32 +25,6 @@ def test_the_pages_of_json_have_every_key(source: str, key: str) -> None:
     assert written - listed - {"buffer", "table"} == set()  # a format of tables is no key
 
 
-def test_the_page_of_cpp_has_every_type_and_function() -> None:
-    header = (root() / "include/laneway/laneway.hpp").read_text()
-    public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", header, flags=re.MULTILINE | re.DOTALL)
-    public += "".join(
-        re.sub(
-            r"^namespace detail \{.*?^\}  // namespace detail$",
-            "",
-            (root() / "include/laneway" / name).read_text(),
-            flags=re.MULTILINE | re.DOTALL,
-        )
-        for name in ("sparse.hpp", "queue.hpp")
-    )
-    names = set(re.findall(r"^(?:class|struct) (\w+)", public, re.MULTILINE)) | set(re.findall(r"Persistent (\w+)\(MPI_Comm", public))
-    assert {"Halo", "Blocks", "CartHalo", "Bag", "Queue", "neighbor_alltoallv_init"} <= names and "Degrees" not in names
-    page = (root() / "docs/reference/cpp.md").read_text()
-    assert {name for name in names if f"laneway::{name}" not in page} == set()
-
-
-def test_the_page_of_c_has_every_function() -> None:
-    headers = (path for path in (root() / "include/laneway").glob("*.h") if path.stem not in {"device", "hypre"})
-    functions = set(re.findall(r"^LNW_PUBLIC int (LNW_(?!MA_)\w+)\(", "".join(path.read_text() for path in headers), re.MULTILINE))
-    page = (root() / "docs/reference/c.md").read_text()
-    stems = {re.sub(r"(_topology)?(_c)?$", "", name) for name in functions}
-    assert {name for name in stems if not re.search(rf"`{name}`", page)} == set()
-
-
 def test_the_page_of_layers_has_every_layer() -> None:
     text = (root() / "cmake/LanewayLayers.cmake").read_text()
     found = re.search(r"set\(LANEWAY_LAYERS\s+([^)]*)\)", text)

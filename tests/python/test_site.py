@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,30 +99,29 @@ def test_help_has_every_command_of_laneway_bench(command: Command) -> None:
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The man pages of functions, as an installation has them."""
-    doxygen = shutil.which("doxygen") or pytest.skip("SKIP: doxygen is not here")
-    folder = tmp_path_factory.mktemp("man")
-    script = root() / "cmake/LanewayManual.cmake"
-    subprocess.run(["cmake", f"-DDOXYGEN={doxygen}", f"-DSOURCE={root()}", f"-DOUTPUT={folder}", "-P", str(script)], check=True)
-    return folder / "man3"
+    folder = tmp_path_factory.mktemp("man") / "man3"
+    subprocess.run([sys.executable, str(root() / "api/generate.py"), "--man", str(folder)], check=True)
+    return folder
 
 
 def test_every_function_has_a_man_page(manual: Path) -> None:
     headers = "".join(path.read_text() for path in (root() / "include/laneway").glob("*.h") if path.stem not in _NOT_OF_EVERYBODY)
     functions = set(re.findall(r"^LNW_PUBLIC int (LNW_\w+)\(", headers, re.MULTILINE))
     assert len(functions) > 80
-    assert functions - {path.stem for path in manual.glob("*.3")} == set()
-    for path in manual.glob("LNW_*.3"):
-        header = path.read_text().removeprefix(".so man3/").strip()
-        assert path.stem in (manual / header).read_text(), "where it leads has the name"
-    assert not [path.name for path in manual.iterdir() if not path.name.startswith(("LNW_", "laneway_"))]
+    assert {path.stem for path in manual.iterdir()} ^ functions == {"LNW_Queue_get_statistics"}, "a macro alone"
+    for path in manual.iterdir():
+        text = path.read_text()
+        page = manual / text.removeprefix(".so man3/").strip() if text.startswith(".so") else path
+        assert f"{path.stem}(" in page.read_text(), "where it leads has the name"
 
 
 def test_man_pages_are_the_same_on_every_day(manual: Path) -> None:
-    assert all(path.read_text().startswith(f'.TH {path.stem} 3 "" ') for path in manual.glob("laneway_*.3"))
+    pages = [path for path in manual.iterdir() if not path.read_text().startswith(".so")]
+    assert len(pages) > 150 and all(path.read_text().startswith(f'.TH {path.stem} 3 "" ') for path in pages)
 
 
 def test_man_pages_can_be_read(manual: Path) -> None:
     groff = shutil.which("groff") or pytest.skip("SKIP: groff is not here")
-    for path in (*manual.glob("laneway_*.3"), *(root() / "man").iterdir()):
-        done = subprocess.run([groff, "-ww", "-man", "-Tutf8", "-z", str(path)], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
+    pages = [*(path for path in sorted(manual.iterdir()) if not path.read_text().startswith(".so")), *(root() / "man").iterdir()]
+    done = subprocess.run([groff, "-ww", "-man", "-Tutf8", "-z", *map(str, pages)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
