@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define LNW_VERSION_MAJOR 0
-#define LNW_VERSION_MINOR 1
+#define LNW_VERSION_MINOR 2
 #define LNW_VERSION_PATCH 0
 
 /** A persistent or nonblocking neighborhood operation. */

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from laneway._request import Request as Request
     from laneway._topology import Topology as Topology
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _DENSE = (
     "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather", "gatherv", "reduce",

@@ -15,7 +15,7 @@ from mpi4py import MPI
 
 Count = ctypes.c_int64
 """MPI_Count, of 64 bits in every library that this one is built for."""
-_SONAME = "liblaneway.so.0.1"
+_SONAME = "liblaneway.so.0.2"
 
 
 class Error(MPI.Exception):

@@ -321,7 +321,7 @@ class TestDebianPackages:
         checked(["cmake", "-S", str(examples), "-B", "by_cmake", *(f"-D{setting}" for setting in settings)], tmp_path)
         checked(["cmake", "--build", "by_cmake"], tmp_path)
         for program in ("by_pkg_config", "by_cmake/example_alltoallv", "by_cmake/example_halo", "by_cmake/example_halo_fortran"):
-            assert f"liblaneway_{mpi}.so.0.1 => {folder}" in checked(["ldd", program], tmp_path, **variables)
+            assert f"liblaneway_{mpi}.so.0.2 => {folder}" in checked(["ldd", program], tmp_path, **variables)
             said = checked(["timeout", "60", *LAUNCH[mpi].split(), f"./{program}"], tmp_path, **variables)
             if "halo" not in program:
                 assert "rank 0: 1.0 from the left, 1.5 from the right" in said and "rank 1: 0.0 from the left, 0.5" in said
@@ -358,7 +358,7 @@ def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     one, another = (files_of(prefix) for prefix in prefixes)
     assert set(one) == set(another)
     assert [name for name in one if one[name] != another[name]] == []
-    assert {"lib/liblaneway.so.0.1.0", "lib/liblaneway_mpi.so", "bin/laneway-bench"} <= {name.replace("lib64/", "lib/") for name in one}
+    assert {"lib/liblaneway.so.0.2.0", "lib/liblaneway_mpi.so", "bin/laneway-bench"} <= {name.replace("lib64/", "lib/") for name in one}
     assert_no_binary_names(one, top)
 
     # Stripped, it is smaller and runs; removed, nothing is left of it.

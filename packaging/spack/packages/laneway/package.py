@@ -15,7 +15,7 @@ class Laneway(CMakePackage):
 
     license("BSD-3-Clause")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("shared", default=True, description="Build liblaneway.so, else liblaneway.a")
     variant("fortran", default=True, description="Build the Fortran module")
