@@ -49,6 +49,24 @@ def test_rules_of_collectives(command: Command) -> None:
     assert listed == {(row["operation"], row["name"]) for row in rows}
 
 
+def test_finders(command: Command) -> None:
+    code, output = command.run("strategies", "--finders")
+    assert code == 0, output
+    rows = json.loads(output)
+    assert {"nbx", "personalized", "rma"} < {row["name"] for row in rows}
+    assert all(row["description"] and row["citation"] for row in rows)
+    _, text = command.run("strategies")
+    assert all(f"\n{row['name']}\n" in text for row in rows)
+
+
+def test_the_page_of_algorithms_is_what_the_library_says(command: Command, tmp_path: Path) -> None:
+    written = tmp_path / "algorithms.md"
+    code, output = command.run("strategies", "--page", str(written))
+    assert code == 0, output
+    page = root() / "docs/reference/algorithms.md"
+    assert written.read_text(encoding="utf-8") == page.read_text(encoding="utf-8"), "'./dev strategies --page docs/reference/algorithms.md'"
+
+
 def test_explain_every_strategy(command: Command, tmp_path: Path) -> None:
     _, output = command.run("strategies", "--json")
     for name in [row["name"] for row in json.loads(output)]:

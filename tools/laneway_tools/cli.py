@@ -218,7 +218,7 @@ def explain(context: typer.Context) -> None:
 
 @app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def strategies(context: typer.Context) -> None:
-    """What strategies and rules of collectives there are, and where they are from; --json, --collectives for programs."""
+    """What strategies, rules of collectives and finders there are, and where from; --json, --collectives, --finders for programs."""
     _run_here(context, "strategies")
 
 

@@ -105,6 +105,8 @@ struct RoundFacts {
 /// A finder as everything else knows it: hint, choice, tests and benchmarks iterate over these rows.
 struct FinderRow {
   const char* name;
+  const char* description = "";
+  const char* citation = "";
   bool by_nodes = false;  ///< what is said goes by way of the first rank of a node
   bool chooses = false;   ///< may be chosen where the hint names none
   bool counts_in_memory =

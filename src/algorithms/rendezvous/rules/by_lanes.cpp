@@ -163,12 +163,21 @@ std::vector<NodeRoute> routes_of_personalized_node(const RoundFacts& facts) {
 std::vector<FinderRow> rules() {
   return {
       {.name = "personalized_node",
+       .description = "personalized among nodes: what is for one node leaves in one message.",
+       .citation = "A design of our own; its steps: Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for "
+                   "All-to-All Communications, 1997",
        .by_nodes = true,
        .chooses = true,
        .make = make_personalized_node,
        .cost = cost_of_personalized_node,
        .routes = routes_of_personalized_node},
-      {.name = "nbx_node", .by_nodes = true, .chooses = true, .make = make_nbx_node, .cost = cost_of_nbx_node},
+      {.name = "nbx_node",
+       .description = "nbx among nodes: the first ranks of nodes answer, and join the consensus.",
+       .citation = "A design of our own",
+       .by_nodes = true,
+       .chooses = true,
+       .make = make_nbx_node,
+       .cost = cost_of_nbx_node},
   };
 }
 

@@ -147,9 +147,28 @@ double cost(const RoundFacts& facts, const NodeRoute&, const MessageCosts& costs
 
 std::vector<FinderRow> rules() {
   return {
-      {.name = "personalized", .chooses = true, .make = make<Personalized>, .cost = cost<true>},
-      {.name = "nbx", .chooses = true, .make = make<Nbx>, .cost = cost<false>},
-      {.name = "rma", .counts_in_memory = true, .make = make<Rma>, .cost = cost<false>},
+      {.name = "personalized",
+       .description = "Ranks count who gets how many messages, by recursive halving; then each takes so many.",
+       .citation = "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, 2005",
+       .chooses = true,
+       .make = make<Personalized>,
+       .cost = cost<true>},
+      {.name = "nbx",
+       .description = "The sender learns that each message was taken, then joins a consensus; when that ends, nothing "
+                      "is on its way.",
+       .citation =
+           "Hoefler, Siebert, Lumsdaine: Scalable Communication Protocols for Dynamic Sparse Data Exchange, 2010",
+       .chooses = true,
+       .make = make<Nbx>,
+       .cost = cost<false>},
+      {.name = "rma",
+       .description =
+           "Senders add to a counter in a window of the receiver, between two fences; then each takes so many.",
+       .citation =
+           "Hoefler, Siebert, Lumsdaine: Scalable Communication Protocols for Dynamic Sparse Data Exchange, 2010",
+       .counts_in_memory = true,
+       .make = make<Rma>,
+       .cost = cost<false>},
   };
 }
 
