@@ -21,6 +21,7 @@ from laneway_tools.papers import (
     collectives,
     discovery,
     heterogeneous,
+    losses,
     measured,
     multigrid,
     points,
@@ -162,7 +163,8 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "reductions": clusters.reductions,
 }
 _SOURCES = "sources"
-FIGURES = (*_FIGURES, _SOURCES)
+_LOSSES = "losses"
+FIGURES = (*_FIGURES, _SOURCES, _LOSSES)
 #: From a table of the figure to pictures in a folder.
 _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "rocm": rocm.draw,
@@ -198,6 +200,9 @@ def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = 
         raise UserError(f"reproduce {figure} --keep: no page has its tables; expected one of {', '.join(_PAGES)}")
     if kept and quick:
         raise UserError(f"reproduce {figure} --keep: not with --quick, which leaves out most of the table")
+    if figure == _LOSSES:
+        talk.console().print("\n".join(str(page) for page in losses.write()) or "all pages have their tables")
+        return
     output.mkdir(parents=True, exist_ok=True)
     if figure == _SOURCES:
         sources.run(output, talk.console(), kept=kept)
@@ -210,3 +215,4 @@ def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = 
     if kept:
         page, parts = _PAGES[figure]
         measured.keep(table, f"{figure}.csv", root() / "docs" / "results" / page, parts, _DRAWN[figure], talk.console())
+        losses.write()
