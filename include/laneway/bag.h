@@ -13,7 +13,7 @@ typedef struct LNW_Bag_s* LNW_Bag;
 #define LNW_BAG_NULL ((LNW_Bag)0)
 
 /** @name Bags
- *  Each rank sends messages to any ranks and takes what has arrived. Nothing is matched and nobody says before what
+ *  Each rank sends messages to any ranks and takes what has arrived. Nothing is matched, and no rank says before what
  * will come. Messages to one node travel together. Messages from one rank to another arrive in the order in which they
  * were sent; otherwise the order differs from run to run.
  *

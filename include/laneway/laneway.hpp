@@ -571,7 +571,7 @@ class Halo {
       : Halo(comm, send, receive, size_for(send, receive), hints) {}
 
   /// Of arrays with `owned_count` own elements, whose global numbers begin at `owned_begin`, followed by the ghosts,
-  /// whose numbers are `ghost_ids`; who owns them is found out. Collective. A ghost that nobody owns is an error of
+  /// whose numbers are `ghost_ids`; who owns them is found out. Collective. A ghost that no rank owns is an error of
   /// `comm` on all ranks.
   static Halo from_ghosts(MPI_Comm comm, MPI_Count owned_begin, MPI_Count owned_count,
                           std::span<const MPI_Count> ghost_ids, const Hints& hints = {});

@@ -1,4 +1,4 @@
-/** A generic door, for bindings: one function and one structure for all operations, new ones included. */
+/** For bindings: one function and one structure for all operations, new ones included. */
 #ifndef LANEWAY_OPERATION_H
 #define LANEWAY_OPERATION_H
 

@@ -68,7 +68,7 @@ class Halo:
 
     `owned` are the global indices of this rank's elements, `ghosts` those of the elements that it needs; both are arrays
     of integers, in the order of the rows of the arrays: owned rows first, then ghosts. Indices begin at 0, and may have
-    gaps. ValueError on all ranks where nobody owns a ghost, or two own an element.
+    gaps. ValueError on all ranks where no rank owns a ghost, or two own an element.
 
     >>> import numpy as np
     >>> from mpi4py import MPI

@@ -7,14 +7,14 @@ namespace laneway {
 
 /// Which dense operation.
 enum class DenseKind : std::uint8_t {
-  alltoall = 1,               ///< every rank has a block for every rank
+  alltoall = 1,               ///< every rank sends a block of its own to every rank
   alltoallv = 2,              ///< as alltoall; blocks differ in size
   alltoallw = 3,              ///< as alltoall; blocks differ in size and datatype
-  allgather = 4,              ///< every rank gets the blocks of all
+  allgather = 4,              ///< every rank gets the blocks of all ranks
   allgatherv = 5,             ///< as allgather; blocks differ in size
-  gather = 6,                 ///< the root gets the blocks of all
+  gather = 6,                 ///< the root gets the blocks of all ranks
   gatherv = 7,                ///< as gather; blocks differ in size
-  scatter = 8,                ///< the root has a block for every rank
+  scatter = 8,                ///< the root sends a block of its own to every rank
   scatterv = 9,               ///< as scatter; blocks differ in size
   bcast = 10,                 ///< every rank gets the block of the root
   reduce = 11,                ///< the root gets the blocks of all, combined
