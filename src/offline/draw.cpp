@@ -41,12 +41,15 @@ std::string escaped(std::string_view text) {
 }
 
 constexpr int margin = 24;
-constexpr int box_width = 190;
-constexpr int box_height = 38;
-constexpr int row_height = 48;
-constexpr int column_gap = 56;
+// Letters are at least 11 pixels high where a picture of four columns is 800 pixels wide.
+constexpr int box_width = 200;
+constexpr int box_height = 44;
+constexpr int row_height = 54;
+constexpr int column_gap = 40;
 constexpr int header = 104;
 constexpr int rows_in_column = 40;
+/// More make a second band below, of what follows the messages between nodes.
+constexpr std::size_t columns_in_band = 4;
 
 struct StageStyle {
   Stage stage;
@@ -56,9 +59,9 @@ struct StageStyle {
 };
 
 constexpr std::array<StageStyle, 4> styles = {{
-    {Stage::gather, "#e4f3e4", "#2e7d32", "inside the node, to the ranks that send"},
+    {Stage::gather, "#e4f3e4", "#2e7d32", "to the ranks that send"},
     {Stage::network, "#fdebd7", "#c25e00", "between nodes"},
-    {Stage::scatter, "#e2ecfa", "#1a56a6", "inside the node, to the final ranks"},
+    {Stage::scatter, "#e2ecfa", "#1a56a6", "to the final ranks"},
     {Stage::direct, "#efefef", "#555555", "not relayed"},
 }};
 
@@ -66,6 +69,7 @@ struct Column {
   const StageStyle* style = nullptr;
   int x = 0;
   std::vector<int> steps;
+  int top = header;  ///< of its first box
 };
 
 struct Place {
@@ -115,6 +119,10 @@ std::string detail(const Step& step) {
   return bytes + (blocks == 1 ? " in 1 block" : " in " + std::to_string(blocks) + " blocks");
 }
 
+bool is_below(const Column& column) {
+  return column.style->stage == Stage::scatter || column.style->stage == Stage::direct;
+}
+
 /// Columns of one stage: a step is one to the right of the last step of its stage that it waits for.
 std::vector<Column> arrange(const Plan& plan, std::vector<Place>& places) {
   std::vector<int> depth(plan.steps.size(), 0);
@@ -131,6 +139,17 @@ std::vector<Column> arrange(const Plan& plan, std::vector<Place>& places) {
     for (auto& [level, steps] : by_depth) {
       columns.push_back({&style, x, std::move(steps)});
       x += box_width + column_gap;
+    }
+  }
+  if (columns.size() > columns_in_band) {
+    std::size_t rows = 1;
+    int lower = margin;
+    for (const Column& column : columns)
+      if (!is_below(column)) rows = std::max(rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
+    for (Column& column : columns) {
+      if (!is_below(column)) continue;
+      column.x = std::exchange(lower, lower + box_width + column_gap);
+      column.top = 2 * header - 30 + static_cast<int>(rows) * row_height;
     }
   }
   places.resize(plan.steps.size());
@@ -155,19 +174,22 @@ std::vector<Column> arrange(const Plan& plan, std::vector<Place>& places) {
 class Picture {
  public:
   Picture(const Plan& plan, const std::string& title) : plan_(plan), columns_(arrange(plan, places_)) {
-    std::size_t most_rows = 1;
-    for (const Column& column : columns_)
-      most_rows = std::max(most_rows, std::min<std::size_t>(column.steps.size(), rows_in_column));
-    const int title_width = 2 * margin + static_cast<int>(title.size()) * 10;
-    const int width = std::max({520, title_width, columns_.empty() ? 0 : columns_.back().x + box_width + margin});
-    const int height = header + static_cast<int>(most_rows) * row_height + margin;
+    int right = 0, bottom = header + row_height;
+    for (const Column& column : columns_) {
+      const auto rows = static_cast<int>(std::min<std::size_t>(column.steps.size(), rows_in_column));
+      right = std::max(right, column.x + box_width + margin);
+      bottom = std::max(bottom, column.top + rows * row_height);
+    }
+    const int title_width = 2 * margin + static_cast<int>(title.size()) * 9;
+    const int width = std::max({520, title_width, right});
+    const int height = bottom + margin;
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
          << "\" viewBox=\"0 0 " << width << ' ' << height << "\" font-family=\"Helvetica, Arial, sans-serif\">\n"
          << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
             "orient=\"auto\"><path d=\"M0,0.5 L8,4 L0,7.5 z\" fill=\"#777777\"/></marker></defs>\n"
          << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     text(margin, 30, 16, "#111111", title, "font-weight=\"bold\"");
-    text(margin, 50, 12, "#555555",
+    text(margin, 52, 14, "#555555",
          std::to_string(plan.steps.size()) + " steps, staging memory " + readable_bytes(plan.staging_bytes) +
              "; an arrow means: begins when the other is complete");
     headers();
@@ -192,20 +214,22 @@ class Picture {
       std::size_t last = c;
       while (last + 1 < columns_.size() && columns_[last + 1].style == column.style) ++last;
       const int end = columns_[last].x + box_width;
-      out_ << "<path d=\"M" << column.x << ',' << header - 10 << " H" << end << "\" stroke=\"" << column.style->edge
+      out_ << "<path d=\"M" << column.x << ',' << column.top - 10 << " H" << end << "\" stroke=\"" << column.style->edge
            << "\" stroke-width=\"2\"/>\n";
-      text(column.x, header - 28, 13, column.style->edge, name(column.style->stage), "font-weight=\"bold\"");
-      text(column.x, header - 15, 9, column.style->edge, column.style->note);
+      text(column.x, column.top - 31, 15, column.style->edge, name(column.style->stage), "font-weight=\"bold\"");
+      text(column.x, column.top - 15, 14, column.style->edge, column.style->note);
     }
   }
 
-  [[nodiscard]] static int top(std::size_t row) { return header + static_cast<int>(row) * row_height; }
+  [[nodiscard]] static int top(const Column& column, std::size_t row) {
+    return column.top + static_cast<int>(row) * row_height;
+  }
 
   void arrow(Place from, Place to) {
     const int x0 = columns_[from.column].x + box_width;
-    const int y0 = top(from.row) + box_height / 2;
+    const int y0 = top(columns_[from.column], from.row) + box_height / 2;
     const int x1 = columns_[to.column].x;
-    const int y1 = top(to.row) + box_height / 2;
+    const int y1 = top(columns_[to.column], to.row) + box_height / 2;
     const int bend = column_gap * 2 / 3;
     out_ << "<path d=\"M" << x0 << ',' << y0 << " C" << x0 + bend << ',' << y0 << ' ' << x1 - bend << ',' << y1 << ' '
          << x1 - 1 << ',' << y1
@@ -228,13 +252,13 @@ class Picture {
 
   void box(const Column& column, std::size_t row, const std::string& first, const std::string& second,
            const std::string& number, bool dashed) {
-    const int y = top(row);
+    const int y = top(column, row);
     out_ << "<rect x=\"" << column.x << "\" y=\"" << y << "\" width=\"" << box_width << "\" height=\"" << box_height
          << "\" rx=\"5\" fill=\"" << (dashed ? "#ffffff" : column.style->fill) << "\" stroke=\"" << column.style->edge
          << "\" stroke-width=\"1.2\"" << (dashed ? " stroke-dasharray=\"4 3\"" : "") << "/>\n";
-    text(column.x + 9, y + 16, 12, "#111111", first, "font-weight=\"bold\"");
-    text(column.x + 9, y + 30, 10, "#444444", second);
-    text(column.x + box_width - 7, y + 31, 9, "#888888", number, "text-anchor=\"end\"");
+    text(column.x + 9, y + 18, 14, "#111111", first, "font-weight=\"bold\"");
+    text(column.x + 9, y + 36, 14, "#444444", second);
+    text(column.x + box_width - 7, y + 36, 14, "#666666", number, "text-anchor=\"end\"");
   }
 
   const Plan& plan_;
@@ -261,10 +285,9 @@ class Messages {
             ".scatter{stroke:#1a56a6}.direct{stroke:#999999}.first{stroke:#7a2e00}</style>\n"
          << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     text(margin, 28, 14, "#111111", title, "font-weight=\"bold\"");
-    text(margin, 46, 11, "#555555",
+    text(margin, 46, 12, "#555555",
          relays_ ? "a row is a rank, a line the messages of a stage from one to another, wider for more bytes"
-                 : "a row is a rank, a line the messages from one to another; orange: between nodes; dark: what each "
-                   "starts first");
+                 : "a line: messages from one rank to another; orange: between nodes; dark: what a rank starts first");
     headers();
     bands();
     for (const auto& [key, line] : lines_) draw(key, line);
@@ -349,12 +372,12 @@ class Messages {
       const std::string words = std::to_string(total.messages) + (total.messages == 1 ? " message, " : " messages, ") +
                                 readable_bytes(total.bytes);
       if (below) {
-        text(margin, 62, 11, style.edge, std::string("not relayed (grey): ") + words);
+        text(margin, 64, 12, style.edge, std::string("not relayed (grey): ") + words);
         continue;
       }
       const int at = x(first_column(style.stage)) + 14;
-      text(at, messages_header - 22, 12, style.edge, name(style.stage), "font-weight=\"bold\"");
-      text(at, messages_header - 8, 10, style.edge, words);
+      text(at, messages_header - 24, 13, style.edge, name(style.stage), "font-weight=\"bold\"");
+      text(at, messages_header - 8, 12, style.edge, words);
     }
   }
 
@@ -362,7 +385,7 @@ class Messages {
     for (const auto& [node, band] : bands_) {
       out_ << "<rect x=\"" << margin / 2 << "\" y=\"" << band.first << "\" width=\"" << x(last_column_) + margin
            << "\" height=\"" << band.second - band.first << "\" rx=\"6\" fill=\"#f4f4f4\"/>\n";
-      text(margin - 4, (band.first + band.second) / 2 + 4, 10, "#777777", "node " + std::to_string(node));
+      text(margin - 4, (band.first + band.second) / 2 + 4, 12, "#555555", "node " + std::to_string(node));
     }
   }
 
@@ -388,8 +411,8 @@ class Messages {
     for (int column = 0; column <= last_column_; ++column)
       for (std::size_t r = 0; r < y_.size(); ++r) {
         out_ << "<circle cx=\"" << x(column) << "\" cy=\"" << y_[r]
-             << "\" r=\"9\" fill=\"#ffffff\" stroke=\"#555555\"/>\n";
-        text(x(column), y_[r] + 3, 9, "#111111", std::to_string(r), "text-anchor=\"middle\"");
+             << "\" r=\"10\" fill=\"#ffffff\" stroke=\"#555555\"/>\n";
+        text(x(column), y_[r] + 4, 11, "#111111", std::to_string(r), "text-anchor=\"middle\"");
       }
   }
 
@@ -407,20 +430,20 @@ class Messages {
 
 }  // namespace
 
-std::string beside(const std::string& left, const std::string& right) {
+std::string stacked(const std::string& upper, const std::string& lower) {
   const auto number = [](const std::string& picture, const std::string& key) {
     const std::size_t at = picture.find(key);
     return at == std::string::npos ? 0 : std::atoi(picture.c_str() + at + key.size());
   };
-  const int shift = number(left, " width=\"");
-  const int width = shift + number(right, " width=\"");
-  const int height = std::max(number(left, " height=\""), number(right, " height=\""));
+  const int shift = number(upper, " height=\"");
+  const int height = shift + number(lower, " height=\"");
+  const int width = std::max(number(upper, " width=\""), number(lower, " width=\""));
   std::ostringstream out;
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
       << "\" viewBox=\"0 0 " << width << ' ' << height << "\">\n"
       << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-      << left << "<g transform=\"translate(" << shift << " 0)\">\n"
-      << right << "</g>\n</svg>\n";
+      << upper << "<g transform=\"translate(0 " << shift << ")\">\n"
+      << lower << "</g>\n</svg>\n";
   return out.str();
 }
 

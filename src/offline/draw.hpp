@@ -11,8 +11,8 @@ namespace laneway {
 /// to right, an arrow for each dependency. Of very many steps alike the last ones of a column are drawn as one box.
 [[nodiscard]] std::string to_svg(const Plan& plan, const std::string& title);
 
-/// Two such pictures as one, the second to the right of the first.
-[[nodiscard]] std::string beside(const std::string& left, const std::string& right);
+/// Two such pictures as one, the second below the first.
+[[nodiscard]] std::string stacked(const std::string& upper, const std::string& lower);
 
 /// The messages between all ranks as an SVG picture, `plans[r]` being rank r's and `node_of[r]` its node: a row for
 /// each rank, a column before and after each stage, time from left to right. Messages of one stage between two ranks

@@ -370,7 +370,7 @@ int explain(const ExplainOptions& options) {
     plan = plans[static_cast<std::size_t>(options.rank)];
     print_plan(plan, " as it runs");
     proven = print_proof(plans, pattern, options.back ? &how : nullptr);
-    if (!options.svg.empty()) drawn = beside(drawn, to_svg(plan, title + " as it runs"));
+    if (!options.svg.empty()) drawn = stacked(drawn, to_svg(plan, title + " as it runs"));
   }
   if (!options.svg.empty()) write_file(options.svg, drawn);
   if (!options.messages_svg.empty()) write_file(options.messages_svg, to_svg(setup.plans, nodes.of, what));

@@ -25,12 +25,20 @@ def draw_predictions(cases: Sequence[Case], path: Path) -> None:
                     [case.measured[name] for case in some],
                     [case.predicted[name] for case in some],
                     own.marker,
-                    ms=5,
+                    ms=7 if chosen else 4,
                     color=own.colour,
                     markerfacecolor=own.colour if chosen else "none",
+                    markeredgecolor="black" if chosen else own.colour,
+                    zorder=3 if chosen else 2,
                     label=name if chosen else None,
                 )
-        axes.set(xscale="log", yscale="log", xlabel="measured", ylabel="predicted", title="filled: chosen in its case")
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="measured time",
+            ylabel="predicted time",
+            title="on the line: as predicted; large and filled: chosen in its case",
+        )
         axes.axline((1e-4, 1e-4), (1e-3, 1e-3), color="black", lw=0.8, ls=":")
         for axis in (axes.xaxis, axes.yaxis):
             style.scale(axis, style.seconds_text)

@@ -1,4 +1,5 @@
-"""How all pictures look: a colour and a marker for each strategy, units, legends beside what they explain, text as text."""
+"""How all pictures look: a colour and a marker for each name, units, legends beside what they explain, text as text, which is at least
+11 pixels high where a picture is 800 pixels wide."""
 
 from __future__ import annotations
 
@@ -51,22 +52,63 @@ _PAPERS = {
     "split + MD": STYLES["split"],
     "split + DD": Style(STYLES["spread"].colour, "X"),
 }
+# Operations, rules of collectives and finders: the same in every picture. Black, blue and grey are auto's, direct's and MPI's alone.
+_NAMED = {
+    name: Style(colour, marker)
+    for name, colour, marker in (
+        ("alltoall", "#d55e00", "o"),
+        ("alltoallv", "#e69f00", "^"),
+        ("allgather", "#009e73", "s"),
+        ("allreduce", "#cc79a7", "D"),
+        ("bcast", "#8c510a", "v"),
+        ("reduce", "#5e3c99", "P"),
+        ("nonblocking", "#d55e00", "o"),
+        ("pairwise", "#009e73", "^"),
+        ("bruck", "#cc79a7", "s"),
+        ("hierarchical", "#e69f00", "v"),
+        ("multi_leader", "#56b4e9", "P"),
+        ("node_aware", "#882255", "X"),
+        ("locality_aware", "#999933", "<"),
+        ("multi_leader_locality", "#5e3c99", ">"),
+        ("recursive_doubling", "#e69f00", "v"),
+        ("ring", "#009e73", "^"),
+        ("rabenseifner", "#cc79a7", "s"),
+        ("multi_lane", "#56b4e9", "P"),
+        ("nbx", "#d55e00", "^"),
+        ("personalized", "#009e73", "P"),
+        ("nbx_node", "#e69f00", "v"),
+        ("personalized_node", "#cc79a7", ">"),
+        ("forward", "#56b4e9", "<"),
+        ("creation", "#999933", "*"),
+    )
+}
+_OF_MPI = (Style("#7f7f7f", "s"), Style("#b0b0b0", "X"), Style("#4d4d4d", "h"))
 _OTHERS = (
-    Style("#0072b2", "o"),
+    Style("#009e73", "o"),
     Style("#d55e00", "^"),
-    Style("#009e73", "s"),
+    Style("#e69f00", "s"),
     Style("#cc79a7", "D"),
-    Style("#e69f00", "v"),
+    Style("#882255", "v"),
     Style("#56b4e9", "P"),
-    Style("#000000", "X"),
-    Style("#882255", "<"),
-    Style("#999933", ">"),
-    Style("#5e3c99", "h"),
+    Style("#5e3c99", "X"),
+    Style("#999933", "<"),
+    Style("#8c510a", ">"),
+    Style("#01665e", "h"),
 )
 _RC = {
     "svg.fonttype": "none",
     "svg.hashsalt": "laneway",
     "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
@@ -80,6 +122,13 @@ def style_of(name: str, names: Sequence[str]) -> Style:
         return STYLES[name]
     if (short := name.split(",")[0]) in _PAPERS:
         return _PAPERS[short]
+    own = name.removeprefix("laneway ")
+    if own in STYLES or own in _NAMED:
+        return STYLES.get(own) or _NAMED[own]
+    if name.startswith("MPI"):
+        return _OF_MPI[[other for other in names if other.startswith("MPI")].index(name) % len(_OF_MPI)]
+    if name.startswith("forward:"):
+        return Style(_NAMED["forward"].colour, style_of(name.removeprefix("forward:"), names).marker)
     base = name.split(":")[0].removesuffix("_nodedup").removesuffix("-again")
     if base in STYLES:
         return Style(STYLES[base].colour, "$\\circ$" if name.endswith("_nodedup") else STYLES[base].marker)
@@ -132,6 +181,9 @@ def scale(axis: object, text: object = None) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+#: Of all pictures with panels in two columns, or one: letters of 9 points are then 11 pixels high or more at a width of 800.
+TWO_COLUMNS_INCHES = 8.0
+ONE_COLUMN_INCHES = 6.0
 _MOST_TICKS = 8
 
 
@@ -141,18 +193,25 @@ def count_text(count: float) -> str:
 
 
 def ticks_at(axis: Axis, values: Sequence[float]) -> None:
-    """A tick of a logarithmic axis at each of the values where they are few; otherwise some."""
-    if len(values) <= _MOST_TICKS:
-        axis.set_major_locator(FixedLocator(sorted(values)))
-        axis.set_minor_locator(NullLocator())
-    else:
+    """A tick of a logarithmic axis at each of the values where they are few, but for those too near to the last one; otherwise some."""
+    if len(values) > _MOST_TICKS:
         axis.set_major_locator(LogLocator(base=2, numticks=5))
+        return
+    ordered = sorted(values)
+    nearest = math.log2(ordered[-1] / ordered[0]) / _MOST_TICKS if ordered[0] > 0 else 0
+    shown: list[float] = []
+    for value in ordered:
+        if not shown or math.log2(value / shown[-1]) >= nearest:
+            shown.append(value)
+    axis.set_major_locator(FixedLocator(shown))
+    axis.set_minor_locator(NullLocator())
 
 
 def some_decades(axis: Axis) -> None:
-    """Ticks of a logarithmic axis: at 1, 2 and 5 where it has less than three decades."""
+    """Ticks of a logarithmic axis: at 1, 2 and 5 where it has less than three decades, at more where less than one."""
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)))
+    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high < 10 * low else (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs))
 
 
 def byte_ticks(axis: Axis) -> None:
@@ -163,7 +222,7 @@ def byte_ticks(axis: Axis) -> None:
 
 # Of a legend's line and the space beside it, and of a letter of its labels.
 _LINE_INCHES = 0.6
-_LETTER_INCHES = 0.07
+_LETTER_INCHES = 0.08
 
 
 def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 4, free: Axes | None = None) -> None:
@@ -174,8 +233,8 @@ def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 4, free: A
             handles.setdefault(label, handle)
     if free is not None:
         free.set_axis_off()
-        free.legend(handles.values(), handles.keys(), loc="center", ncols=1 if len(handles) <= 8 else 2, fontsize=9)
+        free.legend(handles.values(), handles.keys(), loc="center", ncols=1 if len(handles) <= 8 else 2)
     elif handles:
         fitting = int(figure.get_figwidth() / (_LINE_INCHES + _LETTER_INCHES * max(map(len, handles))))
         rows = -(-len(handles) // max(1, min(columns, fitting)))
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=-(-len(handles) // rows), fontsize=8)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=-(-len(handles) // rows))

@@ -35,12 +35,12 @@ def draw_closed_forms(scenarios: Sequence[Scenario], path: Path) -> None:
     nodes = sorted({scenario.nodes for scenario in scenarios})
     messages = sorted({scenario.messages for scenario in scenarios})
     with style.pictures():
-        size = (4.2 * len(messages), 3.4 * len(nodes) + 0.8)
+        size = (style.TWO_COLUMNS_INCHES / 2 * len(messages), 3.4 * len(nodes) + 0.8)
         figure, grid = plt.subplots(len(nodes), len(messages), figsize=size, squeeze=False, layout="constrained")
         for scenario in scenarios:
             axes = grid[nodes.index(scenario.nodes)][messages.index(scenario.messages)]
             _draw_strategies(axes, scenario)
-            axes.set_title(str(scenario), fontsize=9)
+            axes.set_title(str(scenario))
         for axes in grid.flat:
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
@@ -51,7 +51,7 @@ def draw_closed_forms(scenarios: Sequence[Scenario], path: Path) -> None:
         for axes in grid[-1]:
             axes.set_xlabel("bytes of a message")
         for axes in grid[:, 0]:
-            axes.set_ylabel("modelled time")
+            axes.set_ylabel("modelled time\n(lower is better)")
         style.legend_below(figure, list(grid.flat))
         style.save(figure, path)
 

@@ -126,7 +126,7 @@ def draw_collectives(table: Path, output: Path) -> list[Path]:
         if int(size) and not _is_of_windows(case) and (found := speedup(case, "auto")) is not None
     ]
     path = output / "collectives.svg"
-    return [draw_lines(values, "bytes of a block or vector", "best of MPI's ÷ auto", path, reference=1)]
+    return [draw_lines(values, "bytes of a block or vector", "best of MPI's ÷ auto (higher is better)", path, reference=1)]
 
 
 def collectives(output: Path, console: Console, *, quick: bool = False) -> None:
@@ -167,7 +167,7 @@ def draw_reductions(table: Path, output: Path) -> list[Path]:
         if row["pattern"].startswith("rsg:") and row["median_s"]
     ]
     path = output / "reductions.svg"
-    return [draw_lines(values, "bytes of a block", "time", path, y_text=style.seconds_text, logarithmic=True)]
+    return [draw_lines(values, "bytes of a block", "time (lower is better)", path, y_text=style.seconds_text, logarithmic=True)]
 
 
 def reductions(output: Path, console: Console, *, quick: bool = False) -> None:

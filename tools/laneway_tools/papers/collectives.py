@@ -154,7 +154,11 @@ def draw(table: Path, output: Path) -> list[Path]:
             if row["op"] == operation
         ]
         path = output / f"dense-{operation}.svg"
-        made.append(draw_lines(values, "bytes", f"{operation}, simulated", path, y_text=style.seconds_text, logarithmic=True))
+        made.append(
+            draw_lines(
+                values, "bytes", f"simulated time of {operation} (lower is better)", path, y_text=style.seconds_text, logarithmic=True
+            )
+        )
     return made
 
 

@@ -123,15 +123,20 @@ def parts(table: Path) -> list[Part]:
     return [*made, Part("Growth from the fewest ranks to the most, at the same degree", columns, tuple(growths))]
 
 
+def _drawn(candidate: str) -> str:
+    """A name that tells what programs write with MPI from the finders."""
+    return candidate if candidate.startswith(("laneway ", "MPI_")) else f"MPI: {candidate}"
+
+
 def draw(table: Path, output: Path) -> list[Path]:
     """The picture of what ``discovery`` has written: a case is a panel."""
     rows = results.read_csv(table, _SIMULATED)
     values = [
-        Value(f"degree {row['degree']}, {row['bytes']} bytes", row["candidate"], float(row["ranks"]), float(row["simulated_s"]))
+        Value(f"degree {row['degree']}, {row['bytes']} bytes", _drawn(row["candidate"]), float(row["ranks"]), float(row["simulated_s"]))
         for row in rows
     ]
     path = output / "discovery.svg"
-    return [draw_lines(values, "ranks", "finding partners, simulated", path, y_text=style.seconds_text, logarithmic=True)]
+    return [draw_lines(values, "ranks", "simulated time of a round (lower is better)", path, y_text=style.seconds_text, logarithmic=True)]
 
 
 def discovery(output: Path, console: Console, *, quick: bool = False) -> None:
@@ -217,7 +222,7 @@ def draw_finders(table: Path, output: Path) -> list[Path]:
         for (place, degree, size), case in _finders_cases(table).items()
     ]
     path = output / "finders.svg"
-    return [draw_lines(values, "bytes of a message", "best of MPI ÷ auto", path, reference=1)]
+    return [draw_lines(values, "bytes of a message", "best of MPI ÷ auto (higher is better)", path, reference=1)]
 
 
 def finders(output: Path, console: Console, *, quick: bool = False) -> None:

@@ -389,7 +389,7 @@ def draw(table: Path, output: Path) -> list[Path]:
         ("lassen-closed-forms", "GPUs", _values(VALIDATED, matrices.get(VALIDATED, ()), "gpus", modelled=True)),
     )
     return [
-        draw_lines(values, x, "time", output / f"{name}.svg", y_text=style.seconds_text, logarithmic=True)
+        draw_lines(values, x, "time (lower is better)", output / f"{name}.svg", y_text=style.seconds_text, logarithmic=True)
         for name, x, values in drawn
         if values
     ]

@@ -337,8 +337,8 @@ def draw(table: Path, output: Path) -> list[Path]:
     ]
     setups, x = _setup_values(sums)
     return [
-        draw_lines(times, "ranks", "sum of all levels", output / "hypre.svg", y_text=style.seconds_text),
-        draw_lines(setups, x, "virtual time", output / "hypre-setup.svg", y_text=style.seconds_text, logarithmic=True),
+        draw_lines(times, "ranks", "time of all levels (lower is better)", output / "hypre.svg", y_text=style.seconds_text),
+        draw_lines(setups, x, "virtual time (lower is better)", output / "hypre-setup.svg", y_text=style.seconds_text, logarithmic=True),
     ]
 
 

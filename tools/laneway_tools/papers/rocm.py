@@ -343,7 +343,7 @@ def draw(table: Path, output: Path) -> list[Path]:
         moore.append(Value(panel, line, float(row["bytes"]), float(row["speedup"])))
     drawn = (("rocm-figure-7", panels("7")), ("rocm-figure-8", panels("8")), ("rocm-moore", moore))
     return [
-        draw_lines(values, "bytes of a block", "times as fast as direct", output / f"{name}.svg", reference=1)
+        draw_lines(values, "bytes of a block", "times as fast as direct (higher is better)", output / f"{name}.svg", reference=1)
         for name, values in drawn
         if values
     ]

@@ -226,7 +226,9 @@ def draw(table: Path, output: Path) -> list[Path]:
             if row["machine"] == machine
         ]
         path = output / ("scale.svg" if machine == _FIRST else f"scale-{machine}.svg")
-        made.append(draw_lines(values, "ranks", f"predicted, {machine}", path, y_text=style.seconds_text, logarithmic=True))
+        made.append(
+            draw_lines(values, "ranks", f"predicted time, {machine} (lower is better)", path, y_text=style.seconds_text, logarithmic=True)
+        )
     for what, text in (("setup messages", style.count_text), ("memory of a request", style.bytes_text)):
         values = [
             Value(names[row["pattern"]], row["strategy"], float(row["ranks"]), _needs(row)[what])
@@ -234,7 +236,7 @@ def draw(table: Path, output: Path) -> list[Path]:
             if row["machine"] == _FIRST
         ]
         path = output / f"scale-{what.split()[0]}.svg"
-        made.append(draw_lines(values, "ranks", f"{what}, the most of any rank", path, y_text=text))
+        made.append(draw_lines(values, "ranks", f"{what}, most of any rank (lower is better)", path, y_text=text))
     return made
 
 
