@@ -19,6 +19,9 @@ PARTS = {
 """The headers: title, what a program includes, and the pages that say how to use it."""
 
 
+_USES = {"cpp": "a C++ program", "discovery": "sparse exchanges", "halos": "halos", "queues": "queues", "kokkos": "Kokkos"}
+
+
 @dataclass
 class Entity:
     """A class with its members, or a function."""
@@ -238,7 +241,7 @@ def pages(top: Path, families: Sequence[Family]) -> dict[str, str]:
         titles = {e.name: prefix + _title(e, found) for e in found}
         anchors = {name: re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for name, title in titles.items()}
         links = ", ".join(f"[`{prefix}{e.name}`](#{anchors[e.name]})" for e in found)
-        pages_of_use = ", ".join(f"[{Path(page).stem}]({page})" for page in used)
+        pages_of_use = ", ".join(f"[{_USES[Path(page).stem]}]({page})" for page in used)
         out[part] = (
             f"# {title} in C++\n\n<!-- Written by api/generate.py from include/laneway/{part}.hpp. -->\n\n"
             f"`#include <laneway/{include}>`. How to use them: {pages_of_use}. Element types and exceptions: [C++](../cpp.md).\n\n{links}\n\n"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from functions import Family, ReferenceError
+from functions import Family, ReferenceError, in_language
 
 _PARTS = ("operations.inc", "collectives.inc", "edges.inc", "pairs.inc", "movers.inc", "laneway.F90")
 _NAMES = ("laneway.F90", "names.inc", "collective_names.inc")
@@ -102,7 +102,7 @@ def pages(top: Path, families: Sequence[Family], texts: Mapping[Path, str]) -> d
             continue
         links = ", ".join(f"[`{name}`](#{name})" for name, _ in parts)
         out[family.file] = (
-            f"# {family.title} in Fortran\n\n<!-- Written by api/generate.py from the sources of the module. -->\n\n"
+            f"# {in_language(family, 'Fortran')}\n\n<!-- Written by api/generate.py from the sources of the module. -->\n\n"
             f"`use laneway`. Rules for buffers, indices and handles: [Fortran](../fortran.md). `COUNT` and `DISPLACEMENT` stand for the "
             f"[kinds of counts](../fortran.md#counts) that a call may have.\n\n{links}\n\n" + "\n".join(text for _, text in parts)
         )

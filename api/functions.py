@@ -283,7 +283,7 @@ def marked(text: str) -> str:
     return _WORDS.sub(one, text)
 
 
-def declared(form: Declaration, width: int = 100) -> str:
+def declared(form: Declaration, width: int = 76) -> str:
     """A declaration in lines of code."""
     parts = [p.declared for p in form.parameters]
     line = f"int {form.name}("
@@ -322,9 +322,15 @@ def section(function: Function) -> str:
     )
 
 
+def in_language(family: Family, language: str) -> str:
+    """The title of a page."""
+    what, comma, way = family.title.partition(", ")
+    return f"{what} in {language}{comma}{way}"
+
+
 def page(family: Family) -> str:
     """All functions of a header, in Markdown."""
-    title = f"# {family.title} in C\n\n"
+    title = f"# {in_language(family, 'C')}\n\n"
     by = "<!-- Written by api/generate.py from the header, api/operations.toml and api/functions.toml. -->\n\n"
     index = ", ".join(f"[`{f.name}`](#{f.name.lower()})" for f in family.functions)
     about = f"{marked(family.text)}\n\n" if family.text else ""
@@ -358,7 +364,7 @@ def man(function: Function, family: Family, version: str) -> str:
     out = [
         f'.TH {function.name} 3 "" "Laneway {version}" "Laneway"\n.SH NAME\n'
         f"{', '.join(f.name for f in function.forms)} \\- {brief}\n.SH SYNOPSIS\n.nf\n.B #include <laneway/{family.header}.h>\n.PP\n"
-        + "\n".join(_roff(declared(form, 76)) for form in function.forms)
+        + "\n".join(_roff(declared(form)) for form in function.forms)
         + "\n.fi\n.SH DESCRIPTION\n"
         + "\n.PP\n".join(_roff(part) for part in function.text.split("\n\n"))
         + "\n"

@@ -133,7 +133,7 @@ def pages(top: Path) -> dict[str, str]:
         head = ast.get_docstring(tree) or ""
         out[name] = (
             f"# {title} in Python\n\n<!-- Written by api/generate.py from python/laneway/{part}.py. -->\n\n{_text(tree) if head else ''}\n\n"
-            f"How to use them: [{Path(use).stem}]({use}). Arrays and rows: [Python package](../python.md#arrays). Every call raises `laneway.Error`, "
+            f"[How to use them]({use}). Arrays and rows: [Python package](../python.md#arrays). Every call raises `laneway.Error`, "
             f"with MPI's code, where the library returns an error. One thread at a time uses an object; with `MPI_THREAD_MULTIPLE` threads may use "
             f"different ones.\n\n{links}\n\n" + "".join(_section(e, prefix, "##") for e in found).rstrip() + "\n"
         )

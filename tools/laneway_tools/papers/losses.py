@@ -237,16 +237,24 @@ def table(pairs: Iterable[Pair]) -> str:
     lost = {key: ratios for key, ratios in groups.items() if max(ratios) > _SLOWER}
     if not lost:
         return "In the data of this page Laneway is nowhere more than 3% slower than what it stands against.\n"
+    others = list(dict.fromkeys(other for _, other in groups))
     head = "Where Laneway is more than 3% slower than what it stands against, from all rows of this page's data"
     if len(lost) > _LONG:
-        return f"{head}: times as slow, the most (geometric mean of all sizes).\n\n{_by_other(lost, list(dict.fromkeys(o for _, o in groups)))}"
-    lines = [
-        "| slower | against | cases that are slower | times as slow, the most | geometric mean of all cases |",
-        "| --- | --- | ---: | ---: | ---: |",
-    ]
+        return f"{head}: times as slow, the most (geometric mean of all sizes).\n\n{_by_other(lost, others)}"
+    is_one = len(others) == 1
+    head += f" ({others[0]})" if is_one else ""
+    columns = (
+        "slower",
+        *(() if is_one else ("against",)),
+        "cases that are slower",
+        "times as slow, the most",
+        "geometric mean of all cases",
+    )
+    lines = [f"| {' | '.join(columns)} |", f"| --- |{'' if is_one else ' --- |'} ---: | ---: | ---: |"]
     for (what, other), ratios in sorted(lost.items(), key=lambda item: -max(item[1])):
         cases = f"{sum(r > _SLOWER for r in ratios)} of {len(ratios)}"
-        lines.append(f"| {what} | {other} | {cases} | {max(ratios):.2f} | {_mean(ratios):.2f} |")
+        against = "" if is_one else f"{other} | "
+        lines.append(f"| {what} | {against}{cases} | {max(ratios):.2f} | {_mean(ratios):.2f} |")
     return f"{head}; below 1: faster.\n\n" + "\n".join(lines) + "\n"
 
 
