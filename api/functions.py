@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -249,7 +249,7 @@ def example(name: str, forms: Sequence[Declaration], word: str) -> str:
     return "\n".join(lines)
 
 
-def read(top: Path, operations: Sequence[Any], dense: Sequence[Any], texts: dict[Path, str]) -> list[Family]:
+def read(top: Path, operations: Sequence[Any], dense: Sequence[Any], texts: Mapping[Path, str]) -> list[Family]:
     """All pages. Throws ReferenceError where something has no entry."""
     table = tomllib.loads((top / "api" / "functions.toml").read_text(encoding="utf-8"))
     reader = Reader(table, operations, dense)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def _unnamed(comment: str) -> str:
     return _plain("\n".join(lines[1:]))
 
 
-def read(folder: Path, name: str, texts: dict[Path, str] | None = None) -> list[Declaration]:
+def read(folder: Path, name: str, texts: Mapping[Path, str] | None = None) -> list[Declaration]:
     """Those of laneway/NAME.h; of what is generated, as it should be."""
     path = folder / f"{name}.h"
     return list(declarations((texts or {}).get(path) or path.read_text(encoding="utf-8")))
