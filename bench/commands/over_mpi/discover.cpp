@@ -167,7 +167,7 @@ class NonblockingBarrier {
   bool has_begun_ = false;
 };
 
-/// As Hoefer, Siebert and Lumsdaine (2010) write it. Rounds take two tags in turn, or one could take the other's
+/// As Hoefler, Siebert and Lumsdaine (2010) write it. Rounds take two tags in turn, or one could take the other's
 /// messages.
 void run_nbx(const Part& part, MPI_Comm comm, Heard& heard) {
   static int round = 0;

@@ -17,7 +17,7 @@ Places all_ranks(const Messenger& messenger) {
   return {messenger.rank(), messenger.size()};
 }
 
-/// Nonblocking consensus (Hoefer, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data
+/// Nonblocking consensus (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data
 /// exchange, 2010). Who knows that all it has said has been taken joins a consensus; at its end nothing is under way.
 class Nbx final : public Finder {
  public:
