@@ -28,8 +28,9 @@ std::vector<int> sent_to(64);
 #define LANEWAY_TEST_ALLOCATES(bytes) count_allocation()
 #include "own_new.hpp"
 
-extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
+/// In place of the MPI library's, for this library, too.
+extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* data, int count, MPI_Datatype type, int to,
+                                                                int tag, MPI_Comm comm, MPI_Request* request) {
   ++sent_to[static_cast<std::size_t>(to)];
   return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
