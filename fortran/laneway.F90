@@ -139,7 +139,8 @@ module laneway
             lnw_halo_init_fields, lnw_halo_reverse_init_fields, lnw_halo_free, lnw_sparse_alltoallv_sets
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
-            lnw_pready_edge, lnw_parrived_edge
+            lnw_pready_edge, lnw_parrived_edge, lnw_wait_any_edge, lnw_test_any_edge, lnw_request_on_complete, &
+            lnw_request_on_arrival
   public :: lnw_queue_init, lnw_queue_wait, lnw_queue_progress, lnw_queue_free, lnw_queue_get_statistics, &
             lnw_enqueue_start, lnw_enqueue_startall, lnw_enqueue_wait, lnw_enqueue_waitall, lnw_enqueue_ready, &
             lnw_enqueue_ready_edge, lnw_enqueue_call
@@ -770,6 +771,16 @@ contains
     integer, optional, intent(out) :: ierror
     integer(c_int) :: arrived
     call parrived_edge(request, edge, partition, arrived, ierror)
+    flag = arrived /= 0
+  end subroutine
+
+  subroutine lnw_test_any_edge(request, edge, partition, flag, ierror)
+    type(LNW_Request), intent(in) :: request
+    integer, intent(out) :: edge, partition
+    logical, intent(out) :: flag
+    integer, optional, intent(out) :: ierror
+    integer(c_int) :: arrived
+    call test_any_edge(request, edge, partition, arrived, ierror)
     flag = arrived /= 0
   end subroutine
 

@@ -107,3 +107,24 @@ void lnwf_parrived_edge(const LNW_Request* request, const MPI_Fint* edge, const 
   *flag = 0;
   finish(LNW_Parrived_edge(*request, *edge - 1, *partition, flag), ierror);
 }
+
+void lnwf_wait_any_edge(const LNW_Request* request, MPI_Fint* edge, MPI_Fint* partition, MPI_Fint* ierror) {
+  finish(LNW_Wait_any_edge(*request, edge, partition), ierror);
+  if (*edge != MPI_UNDEFINED) ++*edge;
+}
+
+void lnwf_test_any_edge(const LNW_Request* request, MPI_Fint* edge, MPI_Fint* partition, int* flag, MPI_Fint* ierror) {
+  *flag = 0;
+  finish(LNW_Test_any_edge(*request, edge, partition, flag), ierror);
+  if (*edge != MPI_UNDEFINED) ++*edge;
+}
+
+void lnwf_request_on_complete(const LNW_Request* request, LNW_Completion_function* function, void* const* state,
+                              MPI_Fint* ierror) {
+  finish(LNW_Request_on_complete(*request, function, *state), ierror);
+}
+
+void lnwf_request_on_arrival(const LNW_Request* request, const MPI_Fint* edge, const MPI_Fint* partition,
+                             LNW_Completion_function* function, void* const* state, MPI_Fint* ierror) {
+  finish(LNW_Request_on_arrival(*request, *edge - 1, *partition, function, *state), ierror);
+}

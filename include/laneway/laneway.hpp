@@ -384,10 +384,36 @@ class Persistent {
     check(LNW_Request_get_statistics(request_, &statistics));
     return statistics;
   }
+  /// @name Functions that whoever advances exchanges calls
+  /// See LNW_Request_on_complete. `function(code)` must live as long as the operation, and must not throw.
+  /// @{
+  template <class F>
+  void on_complete(F& function) {
+    check(LNW_Request_on_complete(request_, call<F>, &function));
+  }
+  template <class F>
+  void on_arrival(int edge, int partition, F& function) {
+    check(LNW_Request_on_arrival(request_, edge, partition, call<F>, &function));
+  }
+  /// @}
+  struct EdgePartition {
+    int edge;
+    int partition;
+  };
+  /// LNW_Wait_any_edge; none where all have been given.
+  [[nodiscard]] std::optional<EdgePartition> wait_any_edge() {
+    EdgePartition found{};
+    check(LNW_Wait_any_edge(request_, &found.edge, &found.partition));
+    return found.edge == MPI_UNDEFINED ? std::nullopt : std::optional(found);
+  }
   /// The handle, valid as long as this object.
   [[nodiscard]] LNW_Request get() const { return request_; }
 
  private:
+  template <class F>
+  static void call(int code, void* function) {
+    (*static_cast<F*>(function))(code);
+  }
   void reset() noexcept {
     if (request_ == LNW_REQUEST_NULL) return;
     if (!detail::is_finalized()) LNW_Wait(&request_, MPI_STATUS_IGNORE);

@@ -2,7 +2,7 @@
 #ifndef LANEWAY_PARTITIONED_H
 #define LANEWAY_PARTITIONED_H
 
-#include <laneway/base.h>
+#include <laneway/requests.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,6 +99,19 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
 LNW_PUBLIC int LNW_Pready_edge(LNW_Request request, int edge, int partition);
 /** As LNW_Parrived: `partition` of the block from the source at position `edge` of the arguments. */
 LNW_PUBLIC int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag);
+
+/** Returns when a partition has arrived that these functions have not given since LNW_Start, whatever LNW_Parrived_edge
+ *  has said, and sets `edge` and `partition` to it: any of those that have come. MPI_UNDEFINED where all have been
+ *  given, and where the request is inactive or null; a block of 0 partitions is not given. `*flag` is true in these
+ *  cases, too. To use each block as it comes, `recvpartitions` are 1. The request stays active. An exchange that has
+ *  failed gives its error, and the request is then inactive. By one thread at a time. */
+LNW_PUBLIC int LNW_Wait_any_edge(LNW_Request request, int* edge, int* partition);
+LNW_PUBLIC int LNW_Test_any_edge(LNW_Request request, int* edge, int* partition, int* flag);
+/** As LNW_Request_on_complete, when the partition has arrived: once in each exchange, before the function of the
+ *  request's end. Those of an exchange that fails before are called with its error code. Of a request made by
+ *  LNW_Precv_init `edge` is 0. Setting it again replaces it. */
+LNW_PUBLIC int LNW_Request_on_arrival(LNW_Request request, int edge, int partition, LNW_Completion_function* function,
+                                      void* state);
 /** @} */
 
 #ifdef __cplusplus

@@ -271,6 +271,9 @@ extern __typeof__(LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c)
     PLNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c;
 extern __typeof__(LNW_Pready_edge) PLNW_Pready_edge;
 extern __typeof__(LNW_Parrived_edge) PLNW_Parrived_edge;
+extern __typeof__(LNW_Wait_any_edge) PLNW_Wait_any_edge;
+extern __typeof__(LNW_Test_any_edge) PLNW_Test_any_edge;
+extern __typeof__(LNW_Request_on_arrival) PLNW_Request_on_arrival;
 extern __typeof__(LNW_Queue_init) PLNW_Queue_init;
 extern __typeof__(LNW_Enqueue_start) PLNW_Enqueue_start;
 extern __typeof__(LNW_Enqueue_startall) PLNW_Enqueue_startall;
@@ -295,6 +298,7 @@ extern __typeof__(LNW_Waitany) PLNW_Waitany;
 extern __typeof__(LNW_Testsome) PLNW_Testsome;
 extern __typeof__(LNW_Waitsome) PLNW_Waitsome;
 extern __typeof__(LNW_Request_free) PLNW_Request_free;
+extern __typeof__(LNW_Request_on_complete) PLNW_Request_on_complete;
 extern __typeof__(LNW_Request_set_buffers) PLNW_Request_set_buffers;
 extern __typeof__(LNW_Request_set_stream) PLNW_Request_set_stream;
 extern __typeof__(LNW_Stream_synchronize) PLNW_Stream_synchronize;

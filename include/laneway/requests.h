@@ -12,8 +12,8 @@ extern "C" {
 /** @name Requests
  *  Local. Start returns without waiting for anything; the send buffer must not be written and the receive buffer not
  *  accessed until the exchange is complete. Several requests may be active, started and completed in different orders
- * on different ranks. Every function of this library advances all active requests of the process that relay; those that
- *  test or wait for an active request advance all.
+ * on different ranks. Every function of this library advances all active requests of the process that relay, or for
+ *  which functions are called; those that test or wait for an active request advance all.
  *
  *  A request that a function finds complete becomes inactive if it is persistent, and is freed and set to
  * LNW_REQUEST_NULL if it is nonblocking.
@@ -53,6 +53,26 @@ LNW_PUBLIC int LNW_Waitsome(int incount, LNW_Request array_of_requests[], int* o
 /** @} */
 /** Frees an inactive request and sets it to LNW_REQUEST_NULL; an active one is an error. */
 LNW_PUBLIC int LNW_Request_free(LNW_Request* request);
+
+/** Called with MPI_SUCCESS, or the error code of the operation that has failed, and what the program has given for it.
+ */
+typedef void LNW_Completion_function(int code, void* state);
+
+/** From now on `function` is called with `state` each time that an exchange of the request is complete or has failed;
+ *  NULL: none. The request must be inactive, or nonblocking, active and without a function.
+ *
+ *  Whoever advances exchanges calls it: a thread in a function of this library that tests or waits, in one of MPI whose
+ *  progress engine calls this library, or under lnw_progress=thread the progress thread. Once for each start, never by
+ *  the thread that is in the LNW_Start or LNW_Startall of the request, and by one thread at a time. The request stays
+ *  active until LNW_Wait or another function completes it, which gives the same error; where it is enqueued, the queue
+ *  does so.
+ *
+ *  The function may use other requests, start and complete them too, and call MPI as far as that allows where it was
+ *  called. To start, complete, change or free the request itself is MPI_ERR_REQUEST; its partitions may be made ready
+ *  and looked for. It must not throw, nor wait for what depends on an end of this request that others see. The source
+ *  of these rules is the MPI Forum's proposal of continuations. Local.
+ */
+LNW_PUBLIC int LNW_Request_on_complete(LNW_Request request, LNW_Completion_function* function, void* state);
 
 /** Binds an inactive persistent request to other buffers of the same layout: offsets, counts and types stay. */
 LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf);

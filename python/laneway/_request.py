@@ -14,6 +14,7 @@ from mpi4py import MPI
 from laneway import _library
 from laneway._buffers import NO_STREAM, Array, ArrayLike, describe, host_bytes, pointer, stand_in, stream_of, synchronize
 
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
 _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
     "messages", "bytes", "net_messages", "net_bytes", "copied_bytes", "staging_bytes", "arena_bytes", "window_bytes", "metadata_bytes",
@@ -71,6 +72,7 @@ class Request:
         library = _library.loaded()
         self._state, self._arrays, self._kept, self.persistent = state, arrays, kept, persistent
         self._stream: int | None = None
+        self._function: object = None
         # All that a call needs, made once: a start and a wait are then one call each.
         self._reference = ctypes.byref(state)
         self._status = ctypes.create_string_buffer(_STATUS_BYTES)
@@ -97,6 +99,20 @@ class Request:
         if code:
             _library.fail(code, "LNW_Test")
         return self._flag.value != 0
+
+    def on_complete(self, function: Callable[[int], object] | None) -> None:
+        """Have `function(code)` called each time that an exchange is complete (code 0) or has failed, by whoever lets exchanges go
+        on: a thread that waits for or tests any request. None: no more. The request must be inactive, or nonblocking and without
+        a function. The function must not start, complete or free this request; an exception in it is written, and ignored."""
+
+        def call(code: int, _: object) -> None:
+            if function is not None:
+                function(code)
+
+        called = _FUNCTION() if function is None else _FUNCTION(call)
+        _library.call("LNW_Request_on_complete", self._state, called, None)
+        self._kept[:] = [*(each for each in self._kept if each is not self._function), called]
+        self._function = called
 
     def free(self) -> None:
         """Free an inactive request; it cannot be used after. Error if it is active."""

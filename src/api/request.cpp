@@ -73,8 +73,9 @@ Request& in_state(LNW_Request request, Argument argument, Wanted&& wanted) {
 }
 
 Request& inactive(LNW_Request request) {
-  return in_state(request, {},
-                  [](WorkState state) { return state != WorkState::active && state != WorkState::in_queue; });
+  return in_state(request, {}, [](WorkState state) {
+    return state != WorkState::active && state != WorkState::in_queue && state != WorkState::calling;
+  });
 }
 
 Request& startable(LNW_Request request, Argument argument = {}) {
@@ -112,6 +113,7 @@ void start_together(std::span<const LNW_Request> requests) {
   std::size_t started = 0;
   try {
     for (; claimed < requests.size(); ++claimed) claim(requests, claimed);
+    const ContinuationsHeld held;
     while (started < claimed) request_of(requests[started++]).start_claimed();
   } catch (...) {
     while (started < claimed) request_of(requests[started++]).unclaim();

@@ -88,7 +88,7 @@ contains
 end module
 
 program module_test
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_funloc, c_int, c_loc, c_ptr
   use checks
   use laneway
   implicit none
@@ -577,11 +577,62 @@ contains
       call lnw_parrived_edge(request, 1, 1, flag, code)
       call check(code == MPI_SUCCESS .and. flag, 'lnw_parrived_edge')
       call check_equal(ghosts, expected, 'partitioned neighborhoods')
+      call functions_of_edges(request, form == 3)
       call lnw_pready_edge(request, degree + 1, 0, code)
       call check_error(code, 'edge is', 'an edge too many')
       call lnw_request_free(request)
     end do
     call lnw_topology_free(topology)
+  end subroutine
+
+  !> Of a request of edges in 2 and 1 partitions: the functions that are called for them, and each as it comes.
+  subroutine functions_of_edges(request, tests)
+    type(LNW_Request), intent(inout) :: request
+    logical, intent(in) :: tests
+    integer, target :: arrivals, ends
+    integer :: edge, partition, code, given
+    logical :: flag, came(2, 0:1)
+    arrivals = 0
+    ends = 0
+    came = .false.
+    do partition = 0, 1
+      call lnw_request_on_arrival(request, 1, partition, c_funloc(count_call), c_loc(arrivals), code)
+      call check(code == MPI_SUCCESS, 'lnw_request_on_arrival')
+    end do
+    call lnw_request_on_arrival(request, degree + 1, 0, c_funloc(count_call), c_loc(arrivals), code)
+    call check_error(code, 'edge is', 'a function for an edge too many')
+    call lnw_request_on_complete(request, c_funloc(count_call), c_loc(ends), code)
+    call check(code == MPI_SUCCESS, 'lnw_request_on_complete')
+    call lnw_start(request)
+    do edge = 1, degree
+      call lnw_pready_edge(request, edge, 0)
+    end do
+    given = 0
+    do
+      flag = .not. tests
+      if (tests) then
+        call lnw_test_any_edge(request, edge, partition, flag, code)
+      else
+        call lnw_wait_any_edge(request, edge, partition, code)
+      end if
+      call check(code == MPI_SUCCESS, 'lnw_wait_any_edge')
+      if (.not. flag) cycle
+      if (edge == MPI_UNDEFINED) exit
+      given = given + 1
+      call check(.not. came(edge, partition), 'an edge is given once')
+      came(edge, partition) = .true.
+    end do
+    call check(given == 3, 'all partitions are given')
+    call lnw_wait(request, MPI_STATUS_IGNORE)
+    call check(arrivals == 2 .and. ends == 1, 'functions are called')
+  end subroutine
+
+  subroutine count_call(code, state) bind(C)
+    integer(c_int), value :: code
+    type(c_ptr), value :: state
+    integer, pointer :: calls
+    call c_f_pointer(state, calls)
+    if (code == MPI_SUCCESS) calls = calls + 1
   end subroutine
 
   !> Two exchanges in one round; a bag; elements that move; ghosts by their numbers and on a grid.

@@ -116,17 +116,25 @@ TEST_F(Allocation, NoneInPartitionsOfEdges) {
     const Info info(Hints{{"lnw_transport", transport}});
     PartitionedEdges edges(rank(), size(), info.get());
     long total = 0;
-    int wrong = 0;
+    int wrong = 0, calls = 0;
+    const auto count = [](int, void* number) { ++*static_cast<int*>(number); };
     for (int i = 0; i < 20; ++i) {
+      if (i == 10) {
+        EXPECT_MPI(LNW_Request_on_complete(edges.request(), count, &calls));
+        EXPECT_MPI(LNW_Request_on_arrival(edges.request(), 0, 1, count, &calls));
+      }
       LNW_Start(&edges.request());
       const long before = allocations.load();
       for (int p = 0; p < PartitionedEdges::partitions; ++p) wrong += edges.ready(p);
+      for (int edge = 0, partition = 0; edge != MPI_UNDEFINED;)
+        wrong += LNW_Wait_any_edge(edges.request(), &edge, &partition) != MPI_SUCCESS;
       for (int p = 0; p < PartitionedEdges::partitions; ++p) wrong += edges.look(p);
       if (i > 0) total += allocations.load() - before;
       LNW_Wait(&edges.request(), MPI_STATUS_IGNORE);
     }
     EXPECT_EQ(wrong, 0) << transport;
     EXPECT_EQ(total, 0) << transport;
+    EXPECT_EQ(calls, 20) << transport;
     edges.expect_all();
   }
 }

@@ -326,7 +326,7 @@ std::vector<Bad> Values::bad(const Function& function, const Parameter& paramete
       "(sources|recvcounts|rdispls|recvbuf|recvtype)|.*(_statuses|status|extra_state|argument|stream|reorder|corners| "
       "size)|LNW_Topology_create_from_.* arrivals|LNW_Halo_(reverse_)?init array|LNW_Parrived.* request|"
       "LNW_Stream_synchronize buffer|LNW_Comm_get_reorder.*|LNW_.*_statistics.* size|LNW_(Test|Wait|Start).* "
-      "request|LNW_Get_version.*|LNW_Enqueue_ready.* (partition|edge)");
+      "request|LNW_Get_version.*|LNW_Enqueue_ready.* (partition|edge)|LNW_Request_on_.* (function|state)");
   // Of those only the handle can be bad.
   static const std::regex handles("LNW_(Halo_get|Distributor_get|Arrivals_(get|copy)|Topology_get|Request_get).*");
   const std::string& name = parameter.name;
@@ -604,7 +604,11 @@ TEST_F(OneBadArgument, OfObjects) {
   for (const char* const name : {"Pready", "Pready_range", "Pready_list", "Enqueue_ready"})
     values.set(std::string("LNW_") + name + " request", objects.sends);
   values.set("LNW_Parrived request", objects.receives);
-  for (const char* const name : {"Pready_edge", "Parrived_edge", "Enqueue_ready_edge"})
+  for (const char* const name : {"complete", "arrival"})
+    for (const char* const given : {"function", "state"})
+      values.set(std::string("LNW_Request_on_") + name + " " + given, nullptr);
+  for (const char* const name :
+       {"Pready_edge", "Parrived_edge", "Enqueue_ready_edge", "Wait_any_edge", "Test_any_edge", "Request_on_arrival"})
     values.set(std::string("LNW_") + name + " request", objects.edges);
   Bytes answer;
   values.set("answer", &answer);

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -29,6 +30,11 @@ int EdgePartitions::event(const Firsts& first, int edge, int partition) {
            std::to_string(partitions);
   });
   return begin + partition;
+}
+
+EdgePartition EdgePartitions::received_by(int event) const {
+  const auto after = std::ranges::upper_bound(received_, event);
+  return {static_cast<int>(after - received_.begin()) - 1, event - *std::prev(after)};
 }
 
 void EdgePartitions::add(std::vector<PlanEvent>& events, const Firsts& first, const std::vector<Neighbor>& neighbors,

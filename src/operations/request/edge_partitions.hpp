@@ -13,6 +13,13 @@
 
 namespace laneway {
 
+/// One of an edge, both by their positions in the arguments.
+struct EdgePartition {
+  int edge = 0;
+  int partition = 0;
+  bool operator==(const EdgePartition&) const = default;
+};
+
 /// Which event stands for a partition of an edge: those of what is sent come in, those of what is received go out, both
 /// numbered edge by edge, in the order of the arguments. Bytes that several partitions name have events of their own
 /// behind those, one for all bytes that the same partitions name, which the first of them fires.
@@ -26,6 +33,9 @@ class EdgePartitions {
   /// Throw Error(argument) if there is no such edge or partition. Sent: fired by `ready`.
   [[nodiscard]] int event_of_sent(int edge, int partition) const { return event(sent_, edge, partition); }
   [[nodiscard]] int event_of_received(int edge, int partition) const { return event(received_, edge, partition); }
+  /// How many arrive, and which one an event that goes out stands for.
+  [[nodiscard]] int received() const { return received_.back(); }
+  [[nodiscard]] EdgePartition received_by(int event) const;
 
   /// A partition that is sent is ready: fires its events by fire_once(event), false where one has come in already.
   /// Throws Error(argument) if there is no such partition, or it was ready before. By several threads at once.

@@ -58,6 +58,7 @@ class NonblockingExchange : public Progressive, public Work {
   [[nodiscard]] bool done() override { return activity_.done(executor_); }
   void wait() override { activity_.wait(executor_); }
   [[nodiscard]] const Plan& plan() const override;
+  [[nodiscard]] Progress advanced_by() const override { return progress_by(helper_); }
 
   bool progress() final;
 

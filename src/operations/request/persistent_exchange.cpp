@@ -22,7 +22,9 @@ bool needs_buffers(const Plan& plan) {
   return is_missing(nullptr, used.send) || is_missing(nullptr, used.receive);
 }
 
-PersistentExchange::PersistentExchange(ExchangeParts parts) : plans_(parts.ready.plan), parts_(std::move(parts)) {}
+PersistentExchange::PersistentExchange(ExchangeParts parts) : plans_(parts.ready.plan), parts_(std::move(parts)) {
+  if (parts_.partitions) arrivals_ = std::make_unique<ArrivalOrder>(parts_.partitions->received());
+}
 
 /// Messages of the exchange may be under way.
 void PersistentExchange::fail() noexcept {
@@ -34,6 +36,12 @@ void PersistentExchange::fail() noexcept {
 WorkState PersistentExchange::state() const {
   if (!exchange_) return failed_ ? WorkState::failed : WorkState::unbound;
   return Work::state();
+}
+
+int PersistentExchange::next_arrival() {
+  if (!arrivals_) return none_left;
+  if (!exchange_) return none_yet;
+  return arrivals_->next(exchange_->exchanges(), [&](int event) { return exchange_->reached(event); });
 }
 
 const Plan& PersistentExchange::plan() const {
@@ -78,6 +86,7 @@ std::unique_ptr<Exchange> PersistentExchange::bound_to(Buffers buffers, std::opt
   auto exchange = std::make_unique<Exchange>(plan_on(where, stream.has_value()), buffers, where, transport,
                                              progress_by(parts_.helper), parts_.ready.memory, parts_.ready.combiners);
   if (stream) exchange->set_stream(stream);
+  if (arrivals_) arrivals_->restart();
   return exchange;
 }
 

@@ -9,6 +9,7 @@
 #include "communicator/background.hpp"
 #include "communicator/private_comm.hpp"
 #include "operations/pipeline/bound_plan.hpp"
+#include "operations/request/arrival_order.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/work.hpp"
 #include "runtime/executor/progress.hpp"
@@ -58,8 +59,10 @@ class PersistentExchange : public Work {
   std::string_view set_buffers(Buffers buffers) override;
   void set_stream(std::optional<lnw_device_stream> stream) override;
   [[nodiscard]] const EdgePartitions* edge_partitions() const override { return parts_.partitions.get(); }
-  [[nodiscard]] bool fire_once(int event) override { return exchange_->fire_once(event); }
-  [[nodiscard]] bool reached(int event) const override { return exchange_->reached(event); }
+  [[nodiscard]] bool fire_once(int event) override { return exchange_ && exchange_->fire_once(event); }
+  [[nodiscard]] bool reached(int event) const override { return !exchange_ || exchange_->reached(event); }
+  [[nodiscard]] int next_arrival() override;
+  [[nodiscard]] Progress advanced_by() const override { return progress_by(parts_.helper); }
 
   /// As set_buffers, when the request is made.
   std::string_view bind(Buffers buffers);
@@ -92,6 +95,7 @@ class PersistentExchange : public Work {
   Buffers buffers_;  // if bound
   PlansByBuffers plans_;
   ExchangeParts parts_;
+  std::unique_ptr<ArrivalOrder> arrivals_;  // of partitions
 };
 
 /// One whose staging memory is that of others, too, of which one is active at a time.

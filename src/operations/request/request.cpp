@@ -16,7 +16,7 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       life_(life) {}
 
 void Request::enter(const void* queue) {
-  if (!queued_) queued_ = std::make_unique<QueuedWork>(*work_);
+  if (!queued_) queued_ = std::make_unique<QueuedWork>(work_);
   queued_->place.queue = queue;
   run_ = queued_.get();
 }
@@ -25,6 +25,23 @@ void Request::leave() {
   InQueue& place = queued_->place;
   place = {.started = place.started, .completed = place.completed};
   run_ = work_.get();
+}
+
+void Request::continue_with(const std::optional<EdgePartition>& arrival, Continuation continuation,
+                            ContinuedWork::CodeOfFailure code_of_failure) {
+  if (work_->continued() == nullptr) run_by(std::make_unique<ContinuedWork>(std::move(work_), rank(), code_of_failure));
+  ContinuedWork& continued = *work_->continued();
+  const auto set = [&] {
+    arrival ? continued.on_arrival(*arrival, continuation) : continued.on_complete(continuation);
+  };
+  try {
+    set();
+  } catch (...) {
+    if (continued.empty()) run_by(continued.release());
+    throw;
+  }
+  if (continued.empty()) return run_by(continued.release());
+  if (nonblocking()) continued.begin();
 }
 
 void QueuedWork::refuse() {

@@ -9,6 +9,7 @@
 #include "communicator/error_handler.hpp"
 #include "communicator/private_comm.hpp"
 #include "operations/choose/reasons.hpp"
+#include "operations/request/continued_work.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/in_queue.hpp"
 #include "operations/request/work.hpp"
@@ -19,12 +20,12 @@ namespace laneway {
 /// throw Error(request).
 class QueuedWork final : public Work {
  public:
-  explicit QueuedWork(const Work& work) : work_(work) {}
+  explicit QueuedWork(const std::unique_ptr<Work>& work) : work_(work) {}
 
   [[nodiscard]] bool test() override { refuse(); }
   [[nodiscard]] bool done() override { refuse(); }
   void wait() override { refuse(); }
-  [[nodiscard]] bool active() const override { return work_.active(); }
+  [[nodiscard]] bool active() const override { return work_->active(); }
   [[nodiscard]] WorkState state() const override { return WorkState::in_queue; }
 
   InQueue place;
@@ -32,7 +33,7 @@ class QueuedWork final : public Work {
  private:
   [[noreturn]] static void refuse();
 
-  const Work& work_;
+  const std::unique_ptr<Work>& work_;  // the request's, which may come to have functions
 };
 
 /// What the program has a handle of: work, and what every request has.
@@ -83,6 +84,10 @@ class Request {
     work_ = around(std::move(work_));
     run_ = work_.get();
   }
+  /// Has a function called at its end or, if one is given, at an arrival: see ContinuedWork. Its state: inactive,
+  /// unbound or blocked or, if it is nonblocking, active and without functions.
+  void continue_with(const std::optional<EdgePartition>& arrival, Continuation continuation,
+                     ContinuedWork::CodeOfFailure code_of_failure);
 
   /// Whoever has it in a queue.
   [[nodiscard]] Work& work() const { return *work_; }
@@ -106,6 +111,11 @@ class Request {
   void call_error_handler(int code) const;
 
  private:
+  void run_by(std::unique_ptr<Work> work) {
+    work_ = std::move(work);
+    run_ = work_.get();
+  }
+
   std::shared_ptr<PrivateComm> comm_;
   std::unique_ptr<Work> work_;
   Work* run_;  // by the program: the work, or what stands for it in a queue

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "runtime/executor/progress.hpp"
 
 namespace laneway {
 
@@ -37,6 +36,8 @@ const char* text_of(WorkState state) {
       return "is in a queue, to which it belongs until LNW_Queue_wait has returned";
     case WorkState::unbound:
       return "has no buffers yet: call LNW_Request_set_buffers first";
+    case WorkState::calling:
+      return "is the one whose function this is: it can be started, completed and freed once that has returned";
     case WorkState::failed:
       break;
   }

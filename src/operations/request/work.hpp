@@ -11,9 +11,11 @@
 #include "plan/plan.hpp"
 #include "runtime/carriers/memory.hpp"
 #include "runtime/device/buffers.hpp"
+#include "runtime/executor/progress.hpp"
 
 namespace laneway {
 
+class ContinuedWork;
 class EdgePartitions;
 
 using Statistics = LNW_Request_statistics;
@@ -27,6 +29,7 @@ enum class WorkState : std::uint8_t {
   blocked,   ///< by active work with which it shares staging memory
   in_queue,  ///< to which it belongs
   unbound,   ///< has no buffers yet
+  calling,   ///< the function that the program has set for it, from which the caller comes
   failed,    ///< messages may be under way: it can only be freed
 };
 /// What an error says of a request whose work is not inactive.
@@ -66,6 +69,10 @@ class Work {
   [[nodiscard]] virtual Device device() const { return {}; }
   /// The program's communicator, where nothing else has its error handler.
   [[nodiscard]] virtual MPI_Comm users() const { return MPI_COMM_WORLD; }
+  /// Who may call the program's functions for it.
+  [[nodiscard]] virtual Progress advanced_by() const { return Progress::in_calls; }
+  /// This, if functions are called for it; else null.
+  [[nodiscard]] virtual ContinuedWork* continued() { return nullptr; }
   /// Null if it shares none.
   [[nodiscard]] virtual const StagingArena* shared_staging() const { return nullptr; }
 
@@ -94,6 +101,11 @@ class Work {
   [[nodiscard]] virtual const EdgePartitions* edge_partitions() const { return nullptr; }
   [[nodiscard]] virtual bool fire_once(int) { return false; }
   [[nodiscard]] virtual bool reached(int) const { return true; }
+  /// Of those that go out, one that has been reached in this exchange and not been given by this before; `none_left` if
+  /// all have been given, `none_yet`. By one thread at a time.
+  static constexpr int none_left = -1;
+  static constexpr int none_yet = -2;
+  [[nodiscard]] virtual int next_arrival() { return none_left; }
   /// @}
 };
 

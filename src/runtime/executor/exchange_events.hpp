@@ -43,6 +43,7 @@ class ExchangeEvents {
   [[nodiscard]] bool reached(int event) const {
     return of(gone_out_, event).load(std::memory_order_acquire) == exchanges_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] std::uint64_t exchanges() const { return exchanges_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t metadata_bytes() const {
     return (come_in_.capacity() + gone_out_.capacity()) * sizeof(Count);
   }

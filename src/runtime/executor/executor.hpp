@@ -73,6 +73,8 @@ class Executor final : public Progressive {
   /// The same unless it has come in for the exchange started last already: then false, and nothing is done.
   [[nodiscard]] bool fire_once(int event) { return events_.fire_once(event); }
   [[nodiscard]] bool reached(int event) const { return events_.reached(event); }
+  /// How many have been started, of a plan with events.
+  [[nodiscard]] std::uint64_t exchanges() const { return events_.exchanges(); }
 
   /// Starts what can start, runs the moves that wait for nothing, and returns.
   ///

@@ -223,6 +223,7 @@ class Exchange {
   void fire(int event) { executor_.fire(event); }
   [[nodiscard]] bool fire_once(int event) { return executor_.fire_once(event); }
   [[nodiscard]] bool reached(int event) const { return executor_.reached(event); }
+  [[nodiscard]] std::uint64_t exchanges() const { return executor_.exchanges(); }
   /// Both must not be active; see Executor.
   void prepare() { executor_.prepare(); }
   void set_stream(std::optional<lnw_device_stream> stream) { executor_.set_stream(stream); }

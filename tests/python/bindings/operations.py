@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -157,6 +158,30 @@ def test_a_request_is_tested_until_it_is_complete() -> None:
         while not request.test():
             pass
         everywhere(not was_early and request.test() and recv.tolist() == [SOURCE, 7.0], (turn, was_early, recv))
+
+
+def test_a_function_is_called_at_each_end() -> None:
+    """With code 0 and what has come there, until it is taken away; of a nonblocking request, too."""
+    topology = laneway.Topology(COMM, [SOURCE], [TO])
+    recv = np.zeros(2)
+    request = topology.alltoallv_init(np.array([RANK, 7.0]), [2], recv, [2])
+    seen: list[tuple[int, list[float]]] = []
+    request.on_complete(lambda code: seen.append((code, recv.tolist())))
+    gc.collect()
+    for turn in range(3):
+        recv[:] = -1
+        with request:
+            pass
+        everywhere(seen == [(0, [SOURCE, 7.0])] * (turn + 1), seen)
+    request.on_complete(None)
+    with request:
+        pass
+    everywhere(len(seen) == 3, seen)
+    ends: list[int] = []
+    once = topology.ialltoallv(np.array([RANK, 7.0]), [2], recv, [2])
+    once.on_complete(ends.append)
+    once.wait()
+    everywhere(ends == [0], ends)
 
 
 def test_requests_of_halos_compute_in_between() -> None:
