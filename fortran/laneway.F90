@@ -1,6 +1,7 @@
 !> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/reference/fortran.md.
 module laneway
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funptr, c_int, c_loc, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funptr, c_int, c_loc, &
+                                         c_null_char, c_null_ptr, c_ptr, c_size_t
   use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, MPI_Op, &
                      MPI_Status, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
                      MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
@@ -140,7 +141,8 @@ module laneway
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
             lnw_pready_edge, lnw_parrived_edge, lnw_wait_any_edge, lnw_test_any_edge, lnw_request_on_complete, &
-            lnw_request_on_arrival
+            lnw_request_on_arrival, lnw_cvar_get_num, lnw_cvar_get_index, lnw_cvar_read, lnw_pvar_get_num, &
+            lnw_pvar_get_index, lnw_pvar_read
   public :: lnw_queue_init, lnw_queue_wait, lnw_queue_progress, lnw_queue_free, lnw_queue_get_statistics, &
             lnw_enqueue_start, lnw_enqueue_startall, lnw_enqueue_wait, lnw_enqueue_waitall, lnw_enqueue_ready, &
             lnw_enqueue_ready_edge, lnw_enqueue_call
@@ -782,6 +784,36 @@ contains
     integer(c_int) :: arrived
     call test_any_edge(request, edge, partition, arrived, ierror)
     flag = arrived /= 0
+  end subroutine
+
+  !> Numbers of control variables and counters by their names, from 0; texts are cut to what they are put into.
+  subroutine lnw_cvar_get_index(name, index, ierror)
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: index
+    integer, optional, intent(out) :: ierror
+    call cvar_get_index(trim(name)//c_null_char, index, ierror)
+  end subroutine
+
+  subroutine lnw_pvar_get_index(name, index, ierror)
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: index
+    integer, optional, intent(out) :: ierror
+    call pvar_get_index(trim(name)//c_null_char, index, ierror)
+  end subroutine
+
+  subroutine lnw_cvar_read(index, comm, text, length, ierror)
+    integer, intent(in) :: index
+    type(MPI_Comm), intent(in) :: comm
+    character(len=*), intent(out) :: text
+    integer, intent(out) :: length
+    integer, optional, intent(out) :: ierror
+    character(kind=c_char) :: found(len(text) + 1)
+    integer :: i
+    text = ''
+    call cvar_read(index, comm, found, len(text) + 1, length, ierror)
+    do i = 1, min(length, len(text))
+      text(i:i) = found(i)
+    end do
   end subroutine
 
   !> Name of the strategy that the request uses, e.g. three_step; empty after an error.

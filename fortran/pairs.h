@@ -128,3 +128,29 @@ void lnwf_request_on_arrival(const LNW_Request* request, const MPI_Fint* edge, c
                              LNW_Completion_function* function, void* const* state, MPI_Fint* ierror) {
   finish(LNW_Request_on_arrival(*request, *edge - 1, *partition, function, *state), ierror);
 }
+
+void lnwf_cvar_get_num(MPI_Fint* num, MPI_Fint* ierror) {
+  finish(LNW_Cvar_get_num(num), ierror);
+}
+
+void lnwf_cvar_get_index(const char* name, MPI_Fint* index, MPI_Fint* ierror) {
+  finish(LNW_Cvar_get_index(name, index), ierror);
+}
+
+void lnwf_cvar_read(const MPI_Fint* index, const MPI_Fint* comm, char* text, const MPI_Fint* size, MPI_Fint* length,
+                    MPI_Fint* ierror) {
+  *length = 0;
+  finish(LNW_Cvar_read(*index, MPI_Comm_f2c(*comm), text, *size, length), ierror);
+}
+
+void lnwf_pvar_get_num(MPI_Fint* num, MPI_Fint* ierror) {
+  finish(LNW_Pvar_get_num(num), ierror);
+}
+
+void lnwf_pvar_get_index(const char* name, MPI_Fint* index, MPI_Fint* ierror) {
+  finish(LNW_Pvar_get_index(name, index), ierror);
+}
+
+void lnwf_pvar_read(const MPI_Fint* index, const MPI_Fint* comm, MPI_Count* value, MPI_Fint* ierror) {
+  finish(LNW_Pvar_read(*index, MPI_Comm_f2c(*comm), value), ierror);
+}

@@ -20,5 +20,6 @@
 #include <laneway/requests.h>
 #include <laneway/sparse.h>
 #include <laneway/topology.h>
+#include <laneway/variables.h>
 
 #endif

@@ -337,6 +337,35 @@ class Topology {
   LNW_Topology topology_ = LNW_TOPOLOGY_NULL;
 };
 
+/// LNW_Cvar_read of each control variable, and LNW_Pvar_read of each counter, by their names.
+[[nodiscard]] inline std::map<std::string, std::string> control_variables(MPI_Comm comm = MPI_COMM_NULL) {
+  std::map<std::string, std::string> found;
+  int number = 0;
+  check(LNW_Cvar_get_num(&number));
+  for (int i = 0; i < number; ++i) {
+    LNW_Variable variable{};
+    int length = 0;
+    check(LNW_Cvar_get_info(i, &variable));
+    check(LNW_Cvar_read(i, comm, nullptr, 0, &length));
+    std::string text(static_cast<std::size_t>(length) + 1, '\0');
+    check(LNW_Cvar_read(i, comm, text.data(), length + 1, &length));
+    text.resize(static_cast<std::size_t>(length));
+    found.emplace(variable.name, std::move(text));
+  }
+  return found;
+}
+[[nodiscard]] inline std::map<std::string, MPI_Count> counters(MPI_Comm comm = MPI_COMM_NULL) {
+  std::map<std::string, MPI_Count> found;
+  int number = 0;
+  check(LNW_Pvar_get_num(&number));
+  for (int i = 0; i < number; ++i) {
+    LNW_Variable variable{};
+    check(LNW_Pvar_get_info(i, &variable));
+    check(LNW_Pvar_read(i, comm, &found[variable.name]));
+  }
+  return found;
+}
+
 /// A persistent operation. Waits for its exchange, if one is active, before it is destroyed.
 class Persistent {
  public:

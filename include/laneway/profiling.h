@@ -338,6 +338,14 @@ extern __typeof__(LNW_Topology_from_comm) PLNW_Topology_from_comm;
 extern __typeof__(LNW_Topology_get_neighbors_count) PLNW_Topology_get_neighbors_count;
 extern __typeof__(LNW_Topology_get_neighbors) PLNW_Topology_get_neighbors;
 extern __typeof__(LNW_Topology_free) PLNW_Topology_free;
+extern __typeof__(LNW_Cvar_get_num) PLNW_Cvar_get_num;
+extern __typeof__(LNW_Cvar_get_info) PLNW_Cvar_get_info;
+extern __typeof__(LNW_Cvar_get_index) PLNW_Cvar_get_index;
+extern __typeof__(LNW_Cvar_read) PLNW_Cvar_read;
+extern __typeof__(LNW_Pvar_get_num) PLNW_Pvar_get_num;
+extern __typeof__(LNW_Pvar_get_info) PLNW_Pvar_get_info;
+extern __typeof__(LNW_Pvar_get_index) PLNW_Pvar_get_index;
+extern __typeof__(LNW_Pvar_read) PLNW_Pvar_read;
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from laneway._discovery import sparse_alltoallv as sparse_alltoallv
     from laneway._halo import Halo as Halo
     from laneway._library import Error as Error
+    from laneway._library import control_variables as control_variables
+    from laneway._library import counters as counters
     from laneway._request import Explanation as Explanation
     from laneway._request import Request as Request
     from laneway._topology import Topology as Topology
@@ -35,6 +37,8 @@ _HOMES = {
     "sparse_alltoallv": "_discovery",
     "Halo": "_halo",
     "Error": "_library",
+    "control_variables": "_library",
+    "counters": "_library",
     "Explanation": "_request",
     "Request": "_request",
     "Topology": "_topology",

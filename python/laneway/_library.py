@@ -130,6 +130,43 @@ class Hints:
             self._info.Free()
 
 
+class _Variable(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("environment", ctypes.c_char_p), ("description", ctypes.c_char_p))
+
+
+def _variables(kind: str) -> list[str]:
+    number, variable = ctypes.c_int(), _Variable()
+    call(f"LNW_{kind}_get_num", ctypes.byref(number))
+    names = []
+    for i in range(number.value):
+        call(f"LNW_{kind}_get_info", ctypes.c_int(i), ctypes.byref(variable))
+        names.append(variable.name.decode())
+    return names
+
+
+def control_variables(comm: MPI.Comm | None = None) -> dict[str, str]:
+    """The hints that are in force for operations on a communicator that are given no others; without one, for all that have none of
+    their own."""
+    found = {}
+    for i, name in enumerate(_variables("Cvar")):
+        where, length = handle(comm or MPI.COMM_NULL), ctypes.c_int()
+        call("LNW_Cvar_read", ctypes.c_int(i), where, None, ctypes.c_int(0), ctypes.byref(length))
+        text = ctypes.create_string_buffer(length.value + 1)
+        call("LNW_Cvar_read", ctypes.c_int(i), where, text, ctypes.c_int(length.value + 1), ctypes.byref(length))
+        found[name] = text.value.decode()
+    return found
+
+
+def counters(comm: MPI.Comm | None = None) -> dict[str, int]:
+    """What requests of this process have done and hold; with a communicator, those that run on the library's duplicate of it."""
+    found = {}
+    for i, name in enumerate(_variables("Pvar")):
+        value = Count()
+        call("LNW_Pvar_read", ctypes.c_int(i), handle(comm or MPI.COMM_NULL), ctypes.byref(value))
+        found[name] = value.value
+    return found
+
+
 def info_of(function: str, owner: Any) -> dict[str, str]:
     """What a function that makes an info object says of `owner`."""
     info = MPI.Info()

@@ -327,7 +327,7 @@ int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recv
 int LNW_Request_set_stream(LNW_Request request, void* stream) {
   return guarded(__func__, request, [&] {
     (void)persistent(request);
-    inactive(request).work().set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
+    inactive(request).set_stream(stream == LNW_STREAM_NONE ? std::nullopt : std::optional(stream));
   });
 }
 

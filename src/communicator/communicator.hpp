@@ -85,6 +85,8 @@ class Communicator {
   [[nodiscard]] bool has_private_comm() const {
     return !unmade_ && private_->created() && !private_->spoilt() && private_->has_tags();
   }
+  /// The one there is, ready or not.
+  [[nodiscard]] const PrivateComm& known_private_comm() const { return *private_; }
   /// That of all ranks of the user's communicator, for graphs that are made from it; null if there is none to share.
   std::shared_ptr<PrivateComm> private_comm_of_all();
   /// PrivateComm::graph of the private duplicate there is.

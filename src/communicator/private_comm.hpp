@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/process/attachments.hpp"
 #include "base/process/spin_lock.hpp"
 #include "base/simulated.hpp"
 #include "communicator/control/control_comm.hpp"
@@ -86,6 +87,11 @@ class PrivateComm : public ControlComm, public std::enable_shared_from_this<Priv
     kept_resident_.reset();
   }
   [[nodiscard]] Resident* resident() const { return resident_; }
+  /// What other parts keep with it.
+  template <class T>
+  [[nodiscard]] T& attachment() const {
+    return attachments_.get<T>();
+  }
   /// @name What takes all ranks to be freed, such as a window
   /// @{
   /// Of the next one that is made. Collective.
@@ -122,6 +128,7 @@ class PrivateComm : public ControlComm, public std::enable_shared_from_this<Priv
   MPI_Request creation_ = MPI_REQUEST_NULL;
   Resident* resident_ = nullptr;
   std::unique_ptr<Resident> kept_resident_;
+  mutable Attachments attachments_;
   mutable std::int64_t parts_made_ = 0;
   mutable std::map<std::int64_t, std::shared_ptr<void>> parts_;
   std::atomic<bool> ready_{false};

@@ -625,6 +625,23 @@ contains
     call check(given == 3, 'all partitions are given')
     call lnw_wait(request, MPI_STATUS_IGNORE)
     call check(arrivals == 2 .and. ends == 1, 'functions are called')
+    call counters_and_hints()
+  end subroutine
+
+  subroutine counters_and_hints()
+    integer :: number, index, length, code
+    integer(MPI_COUNT_KIND) :: exchanges
+    character(len=4) :: text
+    call lnw_pvar_get_num(number)
+    call lnw_pvar_get_index('exchanges', index, code)
+    call check(code == MPI_SUCCESS .and. index < number, 'lnw_pvar_get_index')
+    call lnw_pvar_read(index, MPI_COMM_NULL, exchanges, code)
+    call check(code == MPI_SUCCESS .and. exchanges > 0, 'lnw_pvar_read')
+    call lnw_cvar_get_num(number)
+    call lnw_cvar_get_index('lnw_tune', index, code)
+    call check(code == MPI_SUCCESS .and. index < number, 'lnw_cvar_get_index')
+    call lnw_cvar_read(index, MPI_COMM_NULL, text, length, code)
+    call check(code == MPI_SUCCESS .and. text == 'mode' .and. length == 5, 'lnw_cvar_read')
   end subroutine
 
   subroutine count_call(code, state) bind(C)

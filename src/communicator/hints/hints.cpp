@@ -51,6 +51,10 @@ std::string text_of(const HintRow& row, const HintTexts& call, const HintTexts& 
 
 }  // namespace
 
+std::string hint_text(const HintRow& row, const HintTexts& communicator) {
+  return text_of(row, {}, communicator);
+}
+
 HintTexts hints_in(MPI_Info info) {
   HintTexts texts;
   if (info == MPI_INFO_NULL) return texts;

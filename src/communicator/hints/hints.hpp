@@ -264,6 +264,8 @@ inline constexpr HintRow hint_rows[] = {
 
 /// The info of the call comes before that of the communicator's creation, then the environment, then the default.
 /// Throws Error(info) that names the key and the valid values.
+/// What is written for one hint: for the communicator, else in the environment, else its fallback.
+[[nodiscard]] std::string hint_text(const HintRow& row, const HintTexts& communicator);
 [[nodiscard]] Hints resolve_hints(const HintTexts& call, const HintTexts& communicator);
 
 /// Makes each edge a message of its own. Returns whether that is another strategy.

@@ -266,6 +266,7 @@ void Queue::run(const Item& item) {
       exchanges_.fetch_add(1, std::memory_order_relaxed);
       running_.push_back({&request, item.replays});
       if (!work.start()) refuse(work.state());
+      request.count_start();
     } else if (item.kind == Item::Kind::ready) {
       work.ready(item.partition);
     } else {

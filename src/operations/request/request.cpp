@@ -13,7 +13,12 @@ Request::Request(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const ErrorH
       run_(work_.get()),
       error_handler_(std::move(handler)),
       reasons_(std::move(reasons)),
-      life_(life) {}
+      life_(life) {
+  if (nonblocking())
+    count_nonblocking(comm_.get());
+  else
+    counter_.emplace(work_.get(), comm_.get());
+}
 
 void Request::enter(const void* queue) {
   if (!queued_) queued_ = std::make_unique<QueuedWork>(work_);

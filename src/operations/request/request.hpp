@@ -12,6 +12,7 @@
 #include "operations/request/continued_work.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/in_queue.hpp"
+#include "operations/request/request_counters.hpp"
 #include "operations/request/work.hpp"
 
 namespace laneway {
@@ -54,7 +55,11 @@ class Request {
   /// Those of its work; while a queue has it, those that would complete it throw Error(request).
   /// @{
   /// False, and nothing is done, unless it is startable.
-  [[nodiscard]] bool start() { return run_->start(); }
+  [[nodiscard]] bool start() {
+    if (!run_->start()) return false;
+    count_start();
+    return true;
+  }
   [[nodiscard]] bool test() { return run_->test(); }
   [[nodiscard]] bool done() { return run_->done(); }
   void wait() { run_->wait(); }
@@ -73,9 +78,16 @@ class Request {
   }
   void start_claimed() {
     is_claimed_ = false;
-    (void)run_->start();
+    (void)start();
   }
-  void set_buffers(Buffers buffers) { reasons_.progress_by = run_->set_buffers(buffers); }
+  void set_buffers(Buffers buffers) {
+    const auto changing = RequestCounter::changing();
+    reasons_.progress_by = run_->set_buffers(buffers);
+  }
+  void set_stream(std::optional<lnw_device_stream> stream) {
+    const auto changing = RequestCounter::changing();
+    run_->set_stream(stream);
+  }
   /// @}
 
   /// Puts what `around` makes of its work in place of it. Before the program has the request.
@@ -89,7 +101,10 @@ class Request {
   void continue_with(const std::optional<EdgePartition>& arrival, Continuation continuation,
                      ContinuedWork::CodeOfFailure code_of_failure);
 
-  /// Whoever has it in a queue.
+  /// Whoever has it in a queue, who counts what it starts.
+  void count_start() {
+    if (counter_) counter_->count_start();
+  }
   [[nodiscard]] Work& work() const { return *work_; }
 
   /// @name In a queue
@@ -124,6 +139,7 @@ class Request {
   Reasons reasons_;
   Life life_;
   bool is_claimed_ = false;
+  std::optional<RequestCounter> counter_;  // of a persistent one; the first to go
 };
 
 }  // namespace laneway

@@ -173,10 +173,13 @@ def test_a_function_is_called_at_each_end() -> None:
         with request:
             pass
         everywhere(seen == [(0, [SOURCE, 7.0])] * (turn + 1), seen)
+    counted = laneway.counters()
+    assert laneway.control_variables()["lnw_exchanges"].isdigit()
     request.on_complete(None)
     with request:
         pass
     everywhere(len(seen) == 3, seen)
+    everywhere(laneway.counters()["exchanges"] == counted["exchanges"] + 1, counted)
     ends: list[int] = []
     once = topology.ialltoallv(np.array([RANK, 7.0]), [2], recv, [2])
     once.on_complete(ends.append)
