@@ -40,6 +40,7 @@ laneway_feature(LARGE_COUNT_TYPES
   "MPI_Count a, b, c, d; int e; MPI_Type_get_envelope_c(MPI_INT, &a, &b, &c, &d, &e); MPI_Type_get_contents_c(MPI_INT, 0, 0, 0, 0, 0, 0, 0, 0);")
 laneway_feature(COMM_IDUP
   "MPI_Comm copy; MPI_Request request; MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);")
+laneway_feature(PROC_FAILED "return MPIX_ERR_PROC_FAILED;")
 laneway_feature(ASYNC_START
   "MPIX_Async_thing thing = 0; MPIX_Async_poll_function* poll = 0; (void)thing; return MPIX_Async_start(poll, 0, MPIX_STREAM_NULL) + MPIX_ASYNC_NOPROGRESS;")
 laneway_feature(OPAL "

@@ -2,6 +2,10 @@
 
 #include "base/error.hpp"
 
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 namespace laneway {
 
 std::string mpi_error_text(int code) {
@@ -19,6 +23,14 @@ int mpi_error_class(int code) {
 
 void throw_mpi_error(int code, const char* call) {
   throw Error(ErrorKind::mpi, std::string(call) + ": " + mpi_error_text(code), mpi_error_class(code));
+}
+
+int class_of_ended_process() {
+#ifdef LANEWAY_HAS_PROC_FAILED
+  return MPIX_ERR_PROC_FAILED;
+#else
+  return 0;
+#endif
 }
 
 bool mpi_is_finalized() {

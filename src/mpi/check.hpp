@@ -16,6 +16,9 @@ inline void check_mpi(int code, const char* call) {
 [[nodiscard]] std::string mpi_error_text(int code);
 [[nodiscard]] int mpi_error_class(int code);
 
+/// MPIX_ERR_PROC_FAILED; 0 where the MPI library has no such class.
+[[nodiscard]] int class_of_ended_process();
+
 /// Destructors that may run later must call nothing else of MPI then.
 [[nodiscard]] bool mpi_is_finalized();
 

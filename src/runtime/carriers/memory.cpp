@@ -1,7 +1,10 @@
 #include "runtime/carriers/memory.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "base/error.hpp"
+#include "mpi/check.hpp"
 #include "runtime/carriers/node/shared_segment.hpp"
 
 namespace laneway {
@@ -65,6 +68,24 @@ void use_arena(PlanMemory& memory, std::shared_ptr<StagingArena> arena) {
   memory.staging = arena->own().staging;
   memory.words = arena->own().words;
   memory.arena = std::move(arena);
+}
+
+void throw_ended(Rank rank) {
+  throw Error(ErrorKind::mpi,
+              "rank " + std::to_string(rank) + ", with which this one shares memory of the node, has ended",
+              class_of_ended_process());
+}
+
+void PlanMemory::require_all_running() const {
+  // Who has completed it may have left since.
+  const auto is_in_exchange = [this](Rank rank) {
+    if (arena && !arena->parts().contains(rank)) return false;
+    std::byte* const others = words_of(rank);
+    return others != nullptr && seen(others + completed_word) < exchange;
+  };
+  for (const std::shared_ptr<CarrierMemory>& part : parts)
+    if (const std::optional<Rank> ended = part->find_ended(is_in_exchange))
+      if (is_in_exchange(*ended)) throw_ended(*ended);
 }
 
 }  // namespace laneway

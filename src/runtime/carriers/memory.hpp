@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -120,7 +121,15 @@ class CarrierMemory {
   /// Lets devices address it.
   virtual void pin(const Device&) {}
   [[nodiscard]] virtual std::int64_t metadata_bytes() const { return 0; }
+  /// A rank with which the memory is shared, of those that are asked for, whose process has ended. System calls: for
+  /// waits that have been long.
+  [[nodiscard]] virtual std::optional<Rank> find_ended(const std::function<bool(Rank)>&) const { return std::nullopt; }
 };
+
+/// After how many looks in vain the others are asked for.
+inline constexpr unsigned looks_before_ended = 1U << 15;
+/// Throws the error of an operation that such a rank takes part in.
+[[noreturn]] void throw_ended(Rank rank);
 
 /// The memory that carriers have made for one plan, as one rank sees it. Outlives the executors that are bound to it,
 /// one after another: the count of exchanges goes on.
@@ -144,6 +153,8 @@ struct PlanMemory {
   [[nodiscard]] std::byte* words_of(Rank peer) const;
   void pin(const Device& device);
   [[nodiscard]] std::int64_t metadata_bytes() const;
+  /// Throws if a rank that shares the memory has ended in the exchange: what this one waits for may never come.
+  void require_all_running() const;
 
   /// Counts one more exchange.
   void begin_exchange() {

@@ -186,6 +186,7 @@ bool Executor::advance() {
   if (remaining_ > 0) {
     if (++fruitless_ % turns_before_advance == 0 && left_together_ == 0)
       for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->advance();
+    if (memory_ && fruitless_ % looks_before_ended == 0) memory_->require_all_running();
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
   }
@@ -258,13 +259,15 @@ void Executor::wait_for_steps() {
 /// What the carrier has under way goes on without this executor, and a look at it costs much more than one at words,
 /// which ranks that share a core with this one pay for.
 void Executor::wait_for_words_first() {
-  constexpr int looks_before_carrier = 32;
-  constexpr int looks_before_advance = 256;
-  for (int turns = impatient_turns, looks = 1;; ++looks) {
+  constexpr unsigned looks_before_carrier = 32;
+  constexpr unsigned looks_before_advance = 256;
+  unsigned looks = 1;
+  for (int turns = impatient_turns;; ++looks) {
     poll_waiting<false>();
     if (waiting_.empty()) break;
     if (looks % looks_before_carrier == 0 && poll_together() && looks % looks_before_advance == 0)
       mode_.together->advance();
+    if (memory_ && looks % looks_before_ended == 0) memory_->require_all_running();
     relax(turns);
   }
   if (left_together_ > 0) mode_.together->wait_all();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/process/ended.hpp"
+
 namespace laneway {
 
 std::optional<Reached> NodeMemory::reach(const Operand& operand, Rank peer) const {
@@ -16,6 +18,12 @@ std::optional<Reached> NodeMemory::reach(const Operand& operand, Rank peer) cons
 std::byte* NodeMemory::words_of(Rank peer) const {
   const auto found = peers.find(peer);
   return found != peers.end() ? found->second.window : nullptr;
+}
+
+std::optional<Rank> NodeMemory::find_ended(const std::function<bool(Rank)>& is_asked_for) const {
+  for (const auto& [rank, part] : peers)
+    if (is_asked_for(rank) && has_ended(part.process)) return rank;
+  return std::nullopt;
 }
 
 std::int64_t NodeMemory::metadata_bytes() const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@ class NodeMemory final : public CarrierMemory {
   struct Part {
     std::byte* window = nullptr;  ///< the rank's words are at its beginning
     std::byte* staging = nullptr;
+    std::int64_t process = 0;  ///< of the rank; 0: not known
   };
 
   [[nodiscard]] std::optional<Reached> reach(const Operand& operand, Rank peer) const override;
@@ -28,6 +30,7 @@ class NodeMemory final : public CarrierMemory {
   [[nodiscard]] std::int64_t metadata_bytes() const override;
   /// Of all ranks of the node, in their order.
   [[nodiscard]] std::vector<std::byte*> windows() const;
+  [[nodiscard]] std::optional<Rank> find_ended(const std::function<bool(Rank)>& is_asked_for) const override;
 
   Part own;
   std::map<Rank, Part> peers;  ///< all ranks of the node

@@ -1,5 +1,7 @@
 #include "runtime/carriers/node/sharing.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -25,6 +27,7 @@ struct Contribution {
   std::int64_t staging_bytes = 0;
   SharedSegment::Address segment;  // of the first member
   Processors processors;
+  std::int64_t process = 0;
 };
 
 void learn_patience(const Bootstrap& bootstrap, const std::vector<Contribution>& all) {
@@ -55,9 +58,12 @@ std::atomic_ref<int> mappings(std::byte* base) {
 
 /// The first rank of the node that has not mapped the segment, if any; `base`: where this rank has. Those that have
 /// count in it, so that no messages are needed.
-std::optional<Rank> find_refusal(Bootstrap& bootstrap, const Region& node, std::byte* base) {
+std::optional<Rank> find_refusal(Bootstrap& bootstrap, const Region& node, std::byte* base, const NodeMemory* memory) {
   if (base != nullptr) mappings(base).fetch_add(1, std::memory_order_acq_rel);
+  unsigned looks = 0;
   return bootstrap.find_failure(node, base == nullptr, [&] {
+    if (!simulated && ++looks % looks_before_ended == 0)
+      if (const std::optional<Rank> ended = memory->find_ended([](Rank) { return true; })) throw_ended(*ended);
     return base != nullptr && mappings(base).load(std::memory_order_acquire) == static_cast<int>(node.members.size());
   });
 }
@@ -76,7 +82,8 @@ Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes
   Shared shared;
   auto memory = std::make_shared<NodeMemory>();
   std::exception_ptr failure;
-  Contribution mine{window_bytes, staging_bytes, {}, simulated ? Processors{} : own_processors()};
+  Contribution mine{
+      window_bytes, staging_bytes, {}, simulated ? Processors{} : own_processors(), simulated ? 0 : getpid()};
   try {
     if (leads) shared.segment = std::make_shared<SharedSegment>();
     if (leads) mine.segment = shared.segment->address();
@@ -106,7 +113,7 @@ Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes
     std::size_t at = SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t staging = at + pages(all[i].window_bytes);
-      const NodeMemory::Part part{base.get() + at, base.get() + staging};
+      const NodeMemory::Part part{base.get() + at, base.get() + staging, all[i].process};
       memory->peers[node.members[i]] = part;
       const std::size_t end = staging + pages(all[i].staging_bytes);
       if (node.members[i] == bootstrap.rank()) {
@@ -122,7 +129,7 @@ Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes
     memory = nullptr;
     base = nullptr;
   }
-  const std::optional<Rank> refused = find_refusal(bootstrap, node, base.get());
+  const std::optional<Rank> refused = find_refusal(bootstrap, node, base.get(), memory.get());
   if (!refused)
     shared.memory = std::move(memory);
   else if (*refused == bootstrap.rank())
