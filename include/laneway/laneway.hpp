@@ -354,6 +354,7 @@ class Topology {
   }
   return found;
 }
+/// Counters of requests, by name (LNW_Pvar_read): of the process, or of a communicator.
 [[nodiscard]] inline std::map<std::string, MPI_Count> counters(MPI_Comm comm = MPI_COMM_NULL) {
   std::map<std::string, MPI_Count> found;
   int number = 0;
@@ -420,6 +421,7 @@ class Persistent {
   void on_complete(F& function) {
     check(LNW_Request_on_complete(request_, call<F>, &function));
   }
+  /// The same for a partition that this rank receives: called when it has arrived.
   template <class F>
   void on_arrival(int edge, int partition, F& function) {
     check(LNW_Request_on_arrival(request_, edge, partition, call<F>, &function));

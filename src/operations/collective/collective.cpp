@@ -215,6 +215,15 @@ std::unique_ptr<ExactCall> exact_call(Communicator& communicator, ReductionOrder
   return std::make_unique<ExactCall>(communicator, call, place.rank, place.ranks);
 }
 
+/// That of a persistent call. What is wrong with its hints is said where ranks agree on them.
+ReductionOrder order_in(MPI_Info info, const Communicator& communicator) {
+  try {
+    return resolve_hints(hints_in(info), communicator.hints).order;
+  } catch (const Error&) {
+    return ReductionOrder::fixed;
+  }
+}
+
 int run_exactly(ExactCall& exact, MPI_Comm comm) {
   exact.fetch();
   const int code = run_dense(comm, exact.call());
@@ -355,7 +364,7 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   }
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   return together(*priv, [&] {
-    const ReductionOrder order = resolve_hints(hints_in(info), communicator.hints).order;
+    const ReductionOrder order = order_in(info, communicator);
     if (order == ReductionOrder::exact) (void)check(call, place, nullptr);
     return make_exactly(exact_call(communicator, order, call, place), call, [&](const CollectiveCall& made) {
       CollectiveFamily family(communicator, *priv, comm, made, Phases::split, info);
