@@ -35,7 +35,8 @@ LNW_PUBLIC int LNW_Pvar_get_num(int* num);
 LNW_PUBLIC int LNW_Pvar_get_info(int index, LNW_Variable* variable);
 LNW_PUBLIC int LNW_Pvar_get_index(const char* name, int* index);
 /** Of all requests of this process or, unless `comm` is MPI_COMM_NULL, of those that run on the library's duplicate of
- *  it: of the communicator, and of topology objects that share the duplicate. What an exchange sends is known of
+ *  it: of the communicator, of topology objects that share the duplicate, and of communicators that are gone and had it
+ *  before: differences tell what has been done. What an exchange sends is known of
  *  persistent requests. Counting costs a start one addition; reading walks through the plans of requests. By any
  * thread, unless another one finds at the same time that an exchange has failed. */
 LNW_PUBLIC int LNW_Pvar_read(int index, MPI_Comm comm, MPI_Count* value);

@@ -496,6 +496,8 @@ TEST_F(Continuations, InCxx) {
 }
 
 TEST_F(Continuations, StatesInWhichNoneIsTaken) {
+  // Also of requests whose operation MPI may have ended.
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Comm comm = duplicate_of(MPI_COMM_WORLD);
   MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);
   const auto expect = [](int code, const char* text) {
@@ -517,7 +519,6 @@ TEST_F(Continuations, StatesInWhichNoneIsTaken) {
   expect(LNW_Request_on_complete(nonblocking, Calls::count, &calls), "has been given its functions before");
   EXPECT_MPI(LNW_Wait(&nonblocking, MPI_STATUS_IGNORE));
   EXPECT_EQ(calls.number, 1);
-  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   expect(LNW_Request_on_complete(LNW_REQUEST_NULL, Calls::count, &calls), "request is LNW_REQUEST_NULL");
 }
 
