@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,16 @@ Segment anything() {
   return {Buffer::send, {{0, 1}}};
 }
 
-/// Returns the steps after which all of the group, and what `arrivals` stands for, have come.
-std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector<int> arrivals) {
-  for (Rank distance = 1; group.me >= 0 && distance < group.size(); distance *= 2) {
-    const int received = writer.receive(group.around(group.me - distance), {staged(writer, 1)});
-    writer.send(group.around(group.me + distance), {anything()}, arrivals);
-    arrivals.push_back(received);
+/// Each rank hears of `radix` times as many others in each round, by messages that are under way together. Returns the
+/// steps after which all of the group, and what `arrivals` stands for, have come.
+std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector<int> arrivals, std::int64_t radix) {
+  for (std::int64_t span = 1; group.me >= 0 && span < group.size(); span *= radix) {
+    std::vector<int> round;
+    for (std::int64_t way = span; way < std::min<std::int64_t>(span * radix, group.size()); way += span) {
+      round.push_back(writer.receive(group.around(group.me - way), {staged(writer, 1)}));
+      writer.send(group.around(group.me + way), {anything()}, arrivals);
+    }
+    arrivals.insert(arrivals.end(), round.begin(), round.end());
   }
   return arrivals;
 }
@@ -27,15 +33,14 @@ std::vector<int> disseminate(PlanWriter& writer, const Group& group, std::vector
 }  // namespace
 
 void dissemination(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  disseminate(writer, everyone(layout, call.rank), {});
+  disseminate(writer, everyone(layout, call.rank), {}, 2);
 }
 
 DenseCost dissemination_cost(const Shape& s) {
   return along_ways(count_steps(s.layout, rounds(s.ranks), true, each_round(1), 0), s.layout);
 }
 
-/// Ranks tell their node's leader; leaders tell each other, and then their ranks.
-void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+void through_leaders(PlanWriter& writer, const DenseCall& call, const Layout& layout, std::int64_t radix) {
   const Group region = region_of(layout, call.rank);
   const Rank leader = region.rank(0);
   if (region.me != 0) {
@@ -45,14 +50,23 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
   }
   std::vector<int> arrivals;
   for (Rank i = 1; i < region.size(); ++i) arrivals.push_back(writer.receive(region.rank(i), {staged(writer, 1)}));
-  arrivals = disseminate(writer, leaders_of(layout, leader, call.rank), std::move(arrivals));
+  arrivals = disseminate(writer, leaders_of(layout, leader, call.rank), std::move(arrivals), radix);
   for (Rank i = 1; i < region.size(); ++i) writer.send(region.rank(i), {anything()}, arrivals);
 }
 
-DenseCost node_aware_cost(const Shape& s) {
+DenseCost through_leaders_cost(const Shape& s, double radix) {
+  const TreeShape ways(s.nodes, radix);
   DenseCost near = inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes);
   near.all.node.messages = near.all.node.bytes = 2 * (s.ranks - s.nodes);
-  return add(near, across(s, rounds(s.nodes), rounds(s.nodes), rounds(s.nodes), 1));
+  return add(near, across(s, ways.levels, ways.children, ways.children, 1));
+}
+
+void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  through_leaders(writer, call, layout, 2);
+}
+
+DenseCost node_aware_cost(const Shape& s) {
+  return through_leaders_cost(s, 2);
 }
 
 std::vector<DenseRule> rules() {

@@ -114,45 +114,18 @@ DenseCost tree_cost(const Shape& s) {
   return cost;
 }
 
-Segment anything() {
-  return {Buffer::send, {{0, 1}}};
-}
-
 /// Ways that a leader goes at once: as many as its node has ranks lead to all others in one round, where there are no
 /// more.
 Rank radix_of(const Layout& layout) {
   return layout.largest() + 1;
 }
 
-/// Leaders hear of `radix` times as many others in each round, by messages that are under way together.
 void tell_all(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
-  const Group region = region_of(layout, call.rank);
-  const Rank leader = region.rank(0);
-  if (region.me != 0) {
-    writer.send(leader, {anything()});
-    writer.receive(leader, {staged(writer, 1)});
-    return;
-  }
-  std::vector<int> heard;
-  for (Rank i = 1; i < region.size(); ++i) heard.push_back(writer.receive(region.rank(i), {staged(writer, 1)}));
-  const Group leaders = leaders_of(layout, leader, call.rank);
-  const std::int64_t radix = radix_of(layout);
-  for (std::int64_t span = 1; span < leaders.size(); span *= radix) {
-    std::vector<int> round;
-    for (std::int64_t way = span; way < std::min<std::int64_t>(span * radix, leaders.size()); way += span) {
-      round.push_back(writer.receive(leaders.around(leaders.me - way), {staged(writer, 1)}));
-      writer.send(leaders.around(leaders.me + way), {anything()}, heard);
-    }
-    heard.insert(heard.end(), round.begin(), round.end());
-  }
-  for (Rank i = 1; i < region.size(); ++i) writer.send(region.rank(i), {anything()}, heard);
+  barrier::through_leaders(writer, call, layout, radix_of(layout));
 }
 
 DenseCost tell_all_cost(const Shape& s) {
-  DenseCost near = inside(s, s.members > 1 ? 2 : 0, 2 * (s.members - 1), 2 * (s.members - 1), 0, s.nodes);
-  near.all.node.messages = near.all.node.bytes = 2 * (s.ranks - s.nodes);
-  const TreeShape ways(s.nodes, radix_of(s.layout));
-  return dense::add(near, across(s, ways.levels, ways.children, ways.children, 1));
+  return barrier::through_leaders_cost(s, radix_of(s.layout));
 }
 
 constexpr std::string_view n_way =

@@ -44,6 +44,11 @@ Cost ordered_cost;
 namespace allreduce {
 Cost ring_cost, rabenseifner_cost;
 }
+namespace barrier {
+/// Ranks tell their node's leader; leaders tell `radix` - 1 others at a time, and then their ranks.
+void through_leaders(PlanWriter& writer, const DenseCall& call, const Layout& layout, std::int64_t radix);
+[[nodiscard]] DenseCost through_leaders_cost(const Shape& s, double radix);
+}  // namespace barrier
 
 /// Of alltoall: what this rank sends. In place that is copied first, because it lies where data arrives.
 class Inputs {
