@@ -117,7 +117,7 @@ void read_overheads(TomlTable& table, Parameters& parameters) {
 }
 
 OwnCollectives read_own_collectives(TomlTable& table) {
-  OwnCollectives own{.library = table.text("library"),
+  OwnCollectives own{.mpi = table.text("library"),
                      .ranks = table.integer("ranks", 1),
                      .nodes = table.integer("nodes", 1),
                      .operations = {}};

@@ -77,7 +77,7 @@ struct OwnCollectives {
     std::vector<Time> times;  ///< ascending sizes
   };
 
-  std::string library;  ///< what MPI_Get_library_version begins with; empty: nothing was measured
+  std::string mpi;  ///< what MPI_Get_library_version begins with; empty: nothing was measured
   int ranks = 0;
   int nodes = 0;
   std::vector<Operation> operations;

@@ -149,7 +149,7 @@ name = "barrier"
 times = [{ bytes = 0, seconds = 2e-6 }]
 )");
   const OwnCollectives& own = machine.own_collectives;
-  EXPECT_EQ(own.library, "Some MPI v1");
+  EXPECT_EQ(own.mpi, "Some MPI v1");
   EXPECT_EQ(own.ranks, 6);
   EXPECT_EQ(own.nodes, 2);
   EXPECT_DOUBLE_EQ(own.seconds("bcast", 1).value(), 1e-6);

@@ -364,7 +364,7 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   }
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   return together(*priv, [&] {
-    const ReductionOrder order = order_in(info, communicator);
+    const ReductionOrder order = adds_floats(call) ? order_in(info, communicator) : ReductionOrder::fixed;
     if (order == ReductionOrder::exact) (void)check(call, place, nullptr);
     return make_exactly(exact_call(communicator, order, call, place), call, [&](const CollectiveCall& made) {
       CollectiveFamily family(communicator, *priv, comm, made, Phases::split, info);

@@ -87,8 +87,8 @@ constexpr double seconds_of_call = 2e-7;
 /// What MPI's own blocking operation was measured to take on this machine; none: it was not.
 std::optional<double> own_seconds(const DenseKnowledge& known, const DenseFacts& facts, const DenseMay& may) {
   const OwnCollectives& own = known.parameters->own_collectives;
-  if (own.library.empty() || may.phases == Phases::split || own.ranks != known.layout.ranks() ||
-      own.nodes != known.layout.regions() || !library_version().starts_with(own.library))
+  if (own.mpi.empty() || may.phases == Phases::split || own.ranks != known.layout.ranks() ||
+      own.nodes != known.layout.regions() || !library_version().starts_with(own.mpi))
     return std::nullopt;
   return own.seconds(name(facts.kind), facts.bytes);
 }

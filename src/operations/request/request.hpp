@@ -93,8 +93,7 @@ class Request {
   /// Puts what `around` makes of its work in place of it. Before the program has the request.
   template <class Around>
   void decorate(Around&& around) {
-    work_ = around(std::move(work_));
-    run_ = work_.get();
+    run_by(around(std::move(work_)));
   }
   /// Has a function called at its end or, if one is given, at an arrival: see ContinuedWork. Its state: inactive,
   /// unbound or blocked or, if it is nonblocking, active and without functions.
