@@ -163,9 +163,15 @@ TEST_F(LedgerTest, DatatypesAreFreedWhereALaterOneCannotBeMade) {
       const auto before = Ledger::made();
       Ledger::refuse_datatype(nth);
       LNW_Request request = LNW_REQUEST_NULL;
-      const int code = calls[c](comm, &request);
+      int code = calls[c](comm, &request);
       Ledger::refuse_datatype(0);
       refused += code != MPI_SUCCESS ? 1 : 0;
+      // A call that starts later keeps datatypes, and one that starts at once does not: where the library's own
+      // communicator is complete on some ranks only, only the others are refused. They call again.
+      const int failed = code != MPI_SUCCESS ? 1 : 0;
+      int failures = 0;
+      PMPI_Allreduce(&failed, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      if (failed != 0 && failures < size()) EXPECT_MPI(code = calls[c](comm, &request));
       if (code == MPI_SUCCESS && c != 0) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
       if (code == MPI_SUCCESS && c == 0) EXPECT_MPI(LNW_Request_free(&request));
       const auto kept = [](const auto& made) { return made.contains("datatypes") ? made.at("datatypes") : 0; };

@@ -34,11 +34,10 @@ void NonblockingExchange::begin() {
   has_failed_ = false;
   executor_ = nullptr;
   is_returning_ = false;
-  ticket_ = order_->take_ticket();
-  if (may_start())
-    run();
-  else if (bound_->ready().elements)
-    bound_->ready().elements->keep_types();
+  ticket_ = order_->next_ticket();
+  if (!may_start() && bound_->ready().elements) bound_->ready().elements->keep_types();
+  order_->take_ticket();
+  if (may_start()) run();
   // Later exchanges start when this one no longer holds the turn.
   const bool others_depend = executor_ == nullptr || holds_turn_;
   const bool is_for_all = helper_ == Helper::thread_for_all || others_depend;

@@ -23,7 +23,9 @@ class StartOrder {
  public:
   StartOrder(std::shared_ptr<PrivateComm> comm, int tag) : comm_(std::move(comm)), tag_(tag) {}
 
-  [[nodiscard]] std::int64_t take_ticket() { return next_++; }
+  /// Of the next call. It is taken by `take_ticket` when nothing can fail any more before its turn.
+  [[nodiscard]] std::int64_t next_ticket() const { return next_; }
+  void take_ticket() { ++next_; }
   [[nodiscard]] bool is_turn_of(std::int64_t ticket) const {
     return turn_.load(std::memory_order_acquire) == ticket && comm_->ready();
   }
