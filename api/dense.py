@@ -323,9 +323,9 @@ def _spec(argument: Argument, uses: bool) -> str:
         "counts": "integer(COUNT)",
         "displacements": "integer(DISPLACEMENT)",
         "root": "integer(c_int)",
-        "op": "type(MPI_Op)",
+        "op": "HANDLE(MPI_Op)",
     }
-    return f"{kinds.get(argument.role, 'type(MPI_Datatype)')}, intent(in){later}"
+    return f"{kinds.get(argument.role, 'HANDLE(MPI_Datatype)')}, intent(in){later}"
 
 
 def _interface(operation: Dense, way: str) -> str:
@@ -336,9 +336,9 @@ def _interface(operation: Dense, way: str) -> str:
     for argument in operation.arguments:
         array = "(*)" if argument.role in ("counts", "displacements", "types") else ""
         declared.setdefault(_spec(argument, way != "blocking"), []).append(argument.name + array)
-    declared["type(MPI_Comm), intent(in)"] = ["comm"]
+    declared["HANDLE(MPI_Comm), intent(in)"] = ["comm"]
     if way == "persistent":
-        declared["type(MPI_Info), intent(in)"] = ["info"]
+        declared["HANDLE(MPI_Info), intent(in)"] = ["info"]
     if way != "blocking":
         declared["type(LNW_Request), intent(out)"] = ["request"]
     declared["integer(c_int), optional, intent(out)"] = ["ierror"]

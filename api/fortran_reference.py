@@ -11,7 +11,14 @@ from functions import Family, ReferenceError, in_language
 
 _PARTS = ("operations.inc", "collectives.inc", "edges.inc", "pairs.inc", "movers.inc", "laneway.F90")
 _NAMES = ("laneway.F90", "names.inc", "collective_names.inc")
-_KINDS = {"WHERE_TYPE": "MPI_Comm", "WHERE": "comm", "integer(c_int)": "integer"}
+_KINDS = {
+    "WHERE_TYPE": "type(MPI_Comm)",
+    "WHERE": "comm",
+    "integer(c_int)": "integer",
+    "HANDLE(": "type(",
+    "STATUSES :: array_of_statuses": "type(MPI_Status) :: array_of_statuses(*)",
+    "STATUS ::": "type(MPI_Status) ::",
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def procedures(source: str) -> dict[str, Procedure]:
             for inner in lines:
                 if inner.strip().startswith("end subroutine"):
                     break
-                one = re.match(r"\s*((?:type|integer|logical|character).*?) :: (.*)", inner)
+                one = re.match(r"\s*((?:type|HANDLE|WHERE_TYPE|STATUS|integer|logical|character).*?) :: (.*)", inner)
                 if one and any(re.search(rf"\b{re.escape(n)}\b", one[2]) for n in names):
                     declared.append(f"{one[1]} :: {one[2]}")
             found[head[1]] = Procedure(head[1], ", ".join(names), tuple(declared), text)
@@ -103,7 +110,7 @@ def pages(top: Path, families: Sequence[Family], texts: Mapping[Path, str]) -> d
         links = ", ".join(f"[`{name}`](#{name})" for name, _ in parts)
         out[family.file] = (
             f"# {in_language(family, 'Fortran')}\n\n<!-- Written by api/generate.py from the sources of the module. -->\n\n"
-            f"`use laneway`. Rules for buffers, indices and handles: [Fortran](../fortran.md). `COUNT` and `DISPLACEMENT` stand for the "
+            f"`use laneway`, or `use laneway_mpi` with integers for handles of MPI. Rules for buffers, indices and handles: [Fortran](../fortran.md). `COUNT` and `DISPLACEMENT` stand for the "
             f"[kinds of counts](../fortran.md#counts) that a call may have.\n\n{links}\n\n" + "\n".join(text for _, text in parts)
         )
         rows.append(

@@ -394,7 +394,7 @@ def _fortran_spec(role: str, is_receive: bool, uses: bool) -> str:
     later = ", asynchronous" if uses and role not in SCALARS else ""
     if role == "buffer":
         return f"type(*), dimension(..){'' if is_receive else ', intent(in)'}{later}"
-    return f"{f'integer({kind})' if kind else 'type(MPI_Datatype)'}, intent(in){later}"
+    return f"{f'integer({kind})' if kind else 'HANDLE(MPI_Datatype)'}, intent(in){later}"
 
 
 def _interface(operation: Operation, way: str) -> str:
@@ -410,10 +410,10 @@ def _interface(operation: Operation, way: str) -> str:
             array = "" if argument.role in (*SCALARS, "buffer") else "(*)"
             declared.setdefault(spec, []).append(argument.name + array)
     if operation.reduces:
-        declared["type(MPI_Op), intent(in)"] = ["op"]
-    declared["type(WHERE_TYPE), intent(in)"] = ["WHERE"]
+        declared["HANDLE(MPI_Op), intent(in)"] = ["op"]
+    declared["WHERE_TYPE, intent(in)"] = ["WHERE"]
     if way == "persistent":
-        declared["type(MPI_Info), intent(in)"] = ["info"]
+        declared["HANDLE(MPI_Info), intent(in)"] = ["info"]
     if way != "blocking":
         declared["type(LNW_Request), intent(out)"] = ["request"]
     declared["integer(c_int), optional, intent(out)"] = ["ierror"]

@@ -1,5 +1,5 @@
-# Sets LANEWAY_HAS_FORTRAN if there is a Fortran compiler that passes descriptors of buffers to C, and an MPI library
-# with the module mpi_f08 for it; found by compiling.
+# Sets LANEWAY_HAS_FORTRAN if there is a Fortran compiler that passes descriptors of buffers to C and can use the MPI
+# library, and LANEWAY_HAS_MPI_F08 if that has the module mpi_f08 for it, too; found by compiling.
 set(LANEWAY_HAS_FORTRAN FALSE)
 if(NOT LANEWAY_FORTRAN)
   return()
@@ -28,24 +28,34 @@ endif()
 
 include(CheckSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_Fortran)
-check_source_compiles(Fortran "program probe
-  use mpi_f08
-  implicit none
+foreach(way MPIF_H MPI_F08)
+  if(way STREQUAL MPIF_H)
+    set(uses "implicit none\n  include 'mpif.h'")
+  else()
+    set(uses "use mpi_f08\n  implicit none")
+  endif()
+  check_source_compiles(Fortran "program probe
+  ${uses}
+  integer :: code
   interface
-    subroutine takes(buffer, comm) bind(C)
+    subroutine takes(buffer, status) bind(C)
       import
       type(*), dimension(..), asynchronous :: buffer
-      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: status(MPI_STATUS_SIZE)
     end subroutine
   end interface
-  call MPI_Init()
-  call MPI_Finalize()
+  call MPI_Init(code)
+  call MPI_Finalize(code)
 end program
-" LANEWAY_HAS_MPI_F08 SRC_EXT f90)
+" LANEWAY_HAS_${way} SRC_EXT f90)
+endforeach()
 unset(CMAKE_REQUIRED_LIBRARIES)
-if(NOT LANEWAY_HAS_MPI_F08)
-  laneway_without_fortran("the MPI library has no module mpi_f08 for ${CMAKE_Fortran_COMPILER}")
+if(NOT LANEWAY_HAS_MPIF_H)
+  laneway_without_fortran("${CMAKE_Fortran_COMPILER} cannot pass descriptors of arrays to C, or compile programs with this MPI library's mpif.h")
   return()
+endif()
+if(NOT LANEWAY_HAS_MPI_F08)
+  message(STATUS "The module laneway is not built, only laneway_mpi: the MPI library has no module mpi_f08 for ${CMAKE_Fortran_COMPILER}")
 endif()
 
 set(LANEWAY_HAS_FORTRAN TRUE)

@@ -1,54 +1,40 @@
-!> Laneway for Fortran: the calls of laneway.h with the argument lists of mpi_f08; see docs/reference/fortran.md.
+!> Laneway for Fortran; see docs/reference/fortran.md. The module laneway has the argument lists of mpi_f08; laneway_mpi.F90,
+!> which includes this, those of programs with `use mpi` or mpif.h: handles and statuses are integers.
+! Preprocessed as Fortran, what a macro expands to is joined with the letters that follow it.
+#define SAME(name) name
+#ifdef LANEWAY_INTEGERS
+#define HANDLE(name) integer(c_int)
+#define STATUS integer(c_int), dimension(MPI_STATUS_SIZE)
+#define STATUSES integer(c_int), dimension(MPI_STATUS_SIZE, *)
+#define IS_F08 0_c_int
+module laneway_mpi
+#else
+#define HANDLE(name) type(name)
+#define STATUS type(MPI_Status)
+#define STATUSES type(MPI_Status), dimension(*)
+#define IS_F08 1_c_int
 module laneway
+#endif
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_funptr, c_int, c_loc, &
-                                         c_null_char, c_null_ptr, c_ptr, c_size_t
+                                         c_null_char, c_null_ptr, c_ptr
+  use laneway_types
+#ifndef LANEWAY_INTEGERS
   use mpi_f08, only: MPI_ADDRESS_KIND, MPI_BOTTOM, MPI_Comm, MPI_COUNT_KIND, MPI_Datatype, MPI_IN_PLACE, MPI_Info, MPI_Op, &
                      MPI_Status, MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_STATUSES_IGNORE, MPI_SUCCESS, &
                      MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
+#endif
   implicit none
   private
+#ifdef LANEWAY_INTEGERS
+  ! Not `use mpi`, which is one compiler's; every compiler reads this.
+  include 'mpif.h'
+#endif
 
-  !> A persistent or nonblocking neighborhood operation.
-  type, public, bind(C) :: LNW_Request
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Request), parameter, public :: LNW_REQUEST_NULL = LNW_Request(c_null_ptr)
-
-  !> Neighbours of the ranks of a communicator, without a communicator of their own.
-  type, public, bind(C) :: LNW_Topology
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Topology), parameter, public :: LNW_TOPOLOGY_NULL = LNW_Topology(c_null_ptr)
-
-  !> What has arrived in a sparse exchange.
-  type, public, bind(C) :: LNW_Arrivals
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Arrivals), parameter, public :: LNW_ARRIVALS_NULL = LNW_Arrivals(c_null_ptr)
-
-  !> A bag of messages between the ranks of a communicator.
-  type, public, bind(C) :: LNW_Bag
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Bag), parameter, public :: LNW_BAG_NULL = LNW_Bag(c_null_ptr)
-
-  !> Which elements of which ranks go where.
-  type, public, bind(C) :: LNW_Distributor
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Distributor), parameter, public :: LNW_DISTRIBUTOR_NULL = LNW_Distributor(c_null_ptr)
-
-  !> Which elements of an array are copies of which elements of other ranks.
-  type, public, bind(C) :: LNW_Halo
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Halo), parameter, public :: LNW_HALO_NULL = LNW_Halo(c_null_ptr)
+  public :: LNW_Request, LNW_Topology, LNW_Arrivals, LNW_Bag, LNW_Distributor, LNW_Halo, LNW_Channel, LNW_Queue, &
+            LNW_Queue_statistics, LNW_Reorder, LNW_Request_statistics, LNW_REQUEST_NULL, LNW_TOPOLOGY_NULL, &
+            LNW_ARRIVALS_NULL, LNW_BAG_NULL, LNW_DISTRIBUTOR_NULL, LNW_HALO_NULL, LNW_CHANNEL_NULL, LNW_CHANNEL_SEND, &
+            LNW_CHANNEL_RECEIVE, LNW_QUEUE_NULL, LNW_QUEUE_HOST, LNW_QUEUE_CUDA, LNW_QUEUE_HIP, LNW_QUEUE_SIM, &
+            LNW_QUEUE_PROGRESS_BY_HOST, LNW_QUEUE_ALL_STARTED, operator(==), operator(/=)
 
   !> The arguments of one sparse exchange among several; c_loc gives the addresses.
   type, public, bind(C) :: LNW_Sparse_set
@@ -57,70 +43,8 @@ module laneway
     type(c_ptr) :: sendbuf = c_null_ptr
     type(c_ptr) :: sendcounts = c_null_ptr
     type(c_ptr) :: sdispls = c_null_ptr
-    type(MPI_Datatype) :: sendtype
+    HANDLE(MPI_Datatype) :: sendtype
   end type
-
-  !> One end of a channel.
-  type, public, bind(C) :: LNW_Channel
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Channel), parameter, public :: LNW_CHANNEL_NULL = LNW_Channel(c_null_ptr)
-  !> Which end it is.
-  integer, parameter, public :: LNW_CHANNEL_SEND = 1, LNW_CHANNEL_RECEIVE = 2
-
-  !> A stream that starts exchanges and waits for them.
-  type, public, bind(C) :: LNW_Queue
-    private
-    type(c_ptr) :: handle = c_null_ptr
-  end type
-  type(LNW_Queue), parameter, public :: LNW_QUEUE_NULL = LNW_Queue(c_null_ptr)
-  !> What the stream is.
-  integer, parameter, public :: LNW_QUEUE_HOST = 1, LNW_QUEUE_CUDA = 2, LNW_QUEUE_HIP = 3, LNW_QUEUE_SIM = 4
-  !> Added to that: the program advances the queue.
-  integer, parameter, public :: LNW_QUEUE_PROGRESS_BY_HOST = 16
-  !> In place of a number of requests.
-  integer, parameter, public :: LNW_QUEUE_ALL_STARTED = -1
-
-  !> Since a queue was made.
-  type, public, bind(C) :: LNW_Queue_statistics
-    integer(MPI_COUNT_KIND) :: exchanges    !< started
-    integer(MPI_COUNT_KIND) :: triggers     !< words that the stream was told to write
-    integer(MPI_COUNT_KIND) :: completions  !< words that the stream was told to wait for
-    integer(MPI_COUNT_KIND) :: unfinished   !< of what was enqueued
-  end type
-
-  !> What reordering has brought. Weights are sums over edges, as the destinations' arguments give them.
-  type, public, bind(C) :: LNW_Reorder
-    integer(MPI_COUNT_KIND) :: weight        !< of all edges
-    integer(MPI_COUNT_KIND) :: cut_before    !< of the edges between nodes, had every process kept its rank
-    integer(MPI_COUNT_KIND) :: cut_after     !< of the edges between nodes, with the new ranks
-    integer(c_int) :: moved                  !< processes whose rank has changed
-    integer(c_int) :: has_partitioner        !< 0: the library was built without Scotch, and keeps the order
-  end type
-
-  !> What one rank does in one exchange of a request.
-  type, public, bind(C) :: LNW_Request_statistics
-    integer(MPI_COUNT_KIND) :: messages      !< messages sent
-    integer(MPI_COUNT_KIND) :: bytes         !< bytes in them
-    integer(MPI_COUNT_KIND) :: net_messages  !< of these, to other nodes
-    integer(MPI_COUNT_KIND) :: net_bytes
-    integer(MPI_COUNT_KIND) :: copied_bytes   !< bytes copied within the rank
-    integer(MPI_COUNT_KIND) :: staging_bytes  !< memory that the request holds for data in transit
-    integer(MPI_COUNT_KIND) :: arena_bytes    !< not 0: that is in this much memory, shared with other requests
-    integer(MPI_COUNT_KIND) :: window_bytes   !< and for flags and mailboxes that the ranks of the node share
-    integer(MPI_COUNT_KIND) :: metadata_bytes !< and for its plan, copy programs and tables
-  end type
-
-  interface operator(==)
-    module procedure same_request, same_topology, same_arrivals, same_channel, same_bag, same_distributor, same_halo, &
-      same_queue
-  end interface
-  interface operator(/=)
-    module procedure other_request, other_topology, other_arrivals, other_channel, other_bag, other_distributor, other_halo, &
-      other_queue
-  end interface
-  public :: operator(==), operator(/=)
 
   public :: lnw_get_version, lnw_dist_graph_create_adjacent, lnw_comm_get_reorder
   public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
@@ -153,15 +77,12 @@ module laneway
   public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_request_get_statistics, lnw_request_get_strategy, &
             lnw_request_get_plan, lnw_request_get_info
 
-! Preprocessed as Fortran, what a macro expands to is joined with the letters that follow it.
-#define SAME(name) name
-
 #define FORM(name) name
 #define SUFFIX ""
 #define COUNT c_int
 #define DISPLACEMENT c_int
 #define WHERE comm
-#define WHERE_TYPE MPI_Comm
+#define WHERE_TYPE HANDLE(MPI_Comm)
 #include "edges.inc"
 #include "operations.inc"
 
@@ -170,7 +91,7 @@ module laneway
 #define COUNT MPI_COUNT_KIND
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #define WHERE comm
-#define WHERE_TYPE MPI_Comm
+#define WHERE_TYPE HANDLE(MPI_Comm)
 #include "edges.inc"
 #include "operations.inc"
 
@@ -179,7 +100,7 @@ module laneway
 #define COUNT c_int
 #define DISPLACEMENT c_int
 #define WHERE topology
-#define WHERE_TYPE LNW_Topology
+#define WHERE_TYPE type(LNW_Topology)
 #include "edges.inc"
 #include "operations.inc"
 
@@ -188,7 +109,7 @@ module laneway
 #define COUNT MPI_COUNT_KIND
 #define DISPLACEMENT MPI_ADDRESS_KIND
 #define WHERE topology
-#define WHERE_TYPE LNW_Topology
+#define WHERE_TYPE type(LNW_Topology)
 #include "edges.inc"
 #include "operations.inc"
 
@@ -217,7 +138,7 @@ module laneway
 
     subroutine lnw_comm_get_reorder(comm, report, ierror) bind(C, name="lnwf_comm_get_reorder")
       import
-      type(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Comm), intent(in) :: comm
       type(LNW_Reorder), intent(out) :: report
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -225,16 +146,24 @@ module laneway
     subroutine lnw_topology_create(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, &
         topology, ierror) bind(C, name="lnwf_topology_create")
       import
-      type(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Comm), intent(in) :: comm
       integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sourceweights
+!DIR$ IGNORE_TKR sourceweights
+#endif
       integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
-      type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: destweights
+!DIR$ IGNORE_TKR destweights
+#endif
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_topology_from_comm(comm, topology, ierror) bind(C, name="lnwf_topology_from_comm")
       import
-      type(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Comm), intent(in) :: comm
       type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -266,9 +195,9 @@ module laneway
       integer(c_int), intent(in) :: ndestinations, destinations(*)
       type(*), dimension(..), intent(in) :: sendbuf
       integer(c_int), intent(in) :: sendcount
-      type(MPI_Datatype), intent(in) :: sendtype
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Datatype), intent(in) :: sendtype
+      HANDLE(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Arrivals), intent(out) :: arrivals
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -279,9 +208,9 @@ module laneway
       integer(c_int), intent(in) :: ndestinations, destinations(*)
       type(*), dimension(..), intent(in) :: sendbuf
       integer(c_int), intent(in) :: sendcounts(*), sdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Datatype), intent(in) :: sendtype
+      HANDLE(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Arrivals), intent(out) :: arrivals
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -293,9 +222,9 @@ module laneway
       type(*), dimension(..), intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Datatype), intent(in) :: sendtype
+      HANDLE(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Arrivals), intent(out) :: arrivals
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -307,9 +236,9 @@ module laneway
       integer(c_int), intent(in) :: ndestinations, destinations(*)
       type(*), dimension(..), intent(in) :: sendbuf
       integer(c_int), intent(in) :: sendcount
-      type(MPI_Datatype), intent(in) :: sendtype
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Datatype), intent(in) :: sendtype
+      HANDLE(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Arrivals), asynchronous :: arrivals
       type(LNW_Request), intent(out) :: request
       integer(c_int), optional, intent(out) :: ierror
@@ -321,9 +250,9 @@ module laneway
       integer(c_int), intent(in) :: ndestinations, destinations(*)
       type(*), dimension(..), intent(in) :: sendbuf
       integer(c_int), intent(in) :: sendcounts(*), sdispls(*)
-      type(MPI_Datatype), intent(in) :: sendtype
-      type(MPI_Comm), intent(in) :: comm
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Datatype), intent(in) :: sendtype
+      HANDLE(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Arrivals), asynchronous :: arrivals
       type(LNW_Request), intent(out) :: request
       integer(c_int), optional, intent(out) :: ierror
@@ -352,13 +281,13 @@ module laneway
       integer(MPI_COUNT_KIND), intent(out) :: recvcounts(maxsources), rdispls(maxsources)
       type(*), dimension(..) :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
-      type(MPI_Datatype), intent(in) :: recvtype
+      HANDLE(MPI_Datatype), intent(in) :: recvtype
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_arrivals_get_info(arrivals, info, ierror) bind(C, name="lnwf_arrivals_get_info")
       import
       type(LNW_Arrivals), intent(in) :: arrivals
-      type(MPI_Info), intent(out) :: info
+      HANDLE(MPI_Info), intent(out) :: info
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_arrivals_free(arrivals, ierror) bind(C, name="lnwf_arrivals_free")
@@ -369,7 +298,7 @@ module laneway
     subroutine lnw_topology_from_arrivals(arrivals, info, topology, ierror) bind(C, name="lnwf_topology_from_arrivals")
       import
       type(LNW_Arrivals), intent(in) :: arrivals
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -377,7 +306,7 @@ module laneway
         bind(C, name="lnwf_topology_from_arrivals_reversed")
       import
       type(LNW_Arrivals), intent(in) :: arrivals
-      type(MPI_Info), intent(in) :: info
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Topology), intent(out) :: topology
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
@@ -386,9 +315,13 @@ module laneway
         topology, arrivals, ierror) &
         bind(C, name="lnwf_topology_create_from_destinations")
       import
-      type(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Comm), intent(in) :: comm
       integer(c_int), intent(in) :: outdegree, destinations(outdegree), destweights(*)
-      type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: destweights
+!DIR$ IGNORE_TKR destweights
+#endif
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Topology), intent(out) :: topology
       type(LNW_Arrivals), optional, intent(out) :: arrivals
       integer(c_int), optional, intent(out) :: ierror
@@ -398,9 +331,13 @@ module laneway
         arrivals, ierror) &
         bind(C, name="lnwf_topology_create_from_sources")
       import
-      type(MPI_Comm), intent(in) :: comm
+      HANDLE(MPI_Comm), intent(in) :: comm
       integer(c_int), intent(in) :: indegree, sources(indegree), sourceweights(*)
-      type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sourceweights
+!DIR$ IGNORE_TKR sourceweights
+#endif
+      HANDLE(MPI_Info), intent(in) :: info
       type(LNW_Topology), intent(out) :: topology
       type(LNW_Arrivals), optional, intent(out) :: arrivals
       integer(c_int), optional, intent(out) :: ierror
@@ -409,11 +346,15 @@ module laneway
         comm_dist_graph, ierror) &
         bind(C, name="lnwf_dist_graph_create")
       import
-      type(MPI_Comm), intent(in) :: comm_old
+      HANDLE(MPI_Comm), intent(in) :: comm_old
       integer(c_int), intent(in) :: n, sources(n), degrees(n), destinations(*), weights(*)
-      type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: weights
+!DIR$ IGNORE_TKR weights
+#endif
+      HANDLE(MPI_Info), intent(in) :: info
       integer(c_int), value :: reorder
-      type(MPI_Comm), intent(out) :: comm_dist_graph
+      HANDLE(MPI_Comm), intent(out) :: comm_dist_graph
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
 
@@ -508,14 +449,14 @@ module laneway
     subroutine lnw_wait(request, status, ierror) bind(C, name="lnwf_wait")
       import
       type(LNW_Request), intent(inout) :: request
-      type(MPI_Status) :: status
+      STATUS :: status
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_waitall(count, array_of_requests, array_of_statuses, ierror) bind(C, name="lnwf_waitall")
       import
       integer(c_int), intent(in) :: count
       type(LNW_Request), intent(inout) :: array_of_requests(count)
-      type(MPI_Status) :: array_of_statuses(*)
+      STATUSES :: array_of_statuses
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     !> Indices of requests start at 1, as in MPI's Fortran interface; likewise below.
@@ -524,7 +465,7 @@ module laneway
       integer(c_int), intent(in) :: count
       type(LNW_Request), intent(inout) :: array_of_requests(count)
       integer(c_int), intent(out) :: index
-      type(MPI_Status) :: status
+      STATUS :: status
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror) &
@@ -533,7 +474,7 @@ module laneway
       integer(c_int), intent(in) :: incount
       type(LNW_Request), intent(inout) :: array_of_requests(incount)
       integer(c_int), intent(out) :: outcount, array_of_indices(*)
-      type(MPI_Status) :: array_of_statuses(*)
+      STATUSES :: array_of_statuses
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror) &
@@ -542,7 +483,7 @@ module laneway
       integer(c_int), intent(in) :: incount
       type(LNW_Request), intent(inout) :: array_of_requests(incount)
       integer(c_int), intent(out) :: outcount, array_of_indices(*)
-      type(MPI_Status) :: array_of_statuses(*)
+      STATUSES :: array_of_statuses
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_request_free(request, ierror) bind(C, name="lnwf_request_free")
@@ -573,7 +514,7 @@ module laneway
     subroutine lnw_request_get_info(request, info, ierror) bind(C, name="lnwf_request_get_info")
       import
       type(LNW_Request), intent(in) :: request
-      type(MPI_Info), intent(out) :: info
+      HANDLE(MPI_Info), intent(out) :: info
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
   end interface
@@ -583,19 +524,27 @@ module laneway
     subroutine dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
         destweights, info, reorder, comm_dist_graph, ierror) bind(C, name="lnwf_dist_graph_create_adjacent")
       import
-      type(MPI_Comm), intent(in) :: comm_old
+      HANDLE(MPI_Comm), intent(in) :: comm_old
       integer(c_int), intent(in) :: indegree, sources(*), sourceweights(*)
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sourceweights
+!DIR$ IGNORE_TKR sourceweights
+#endif
       integer(c_int), intent(in) :: outdegree, destinations(*), destweights(*)
-      type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: destweights
+!DIR$ IGNORE_TKR destweights
+#endif
+      HANDLE(MPI_Info), intent(in) :: info
       integer(c_int), value :: reorder
-      type(MPI_Comm), intent(out) :: comm_dist_graph
+      HANDLE(MPI_Comm), intent(out) :: comm_dist_graph
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine test(request, flag, status, ierror) bind(C, name="lnwf_test")
       import
       type(LNW_Request), intent(inout) :: request
       integer(c_int), intent(out) :: flag
-      type(MPI_Status) :: status
+      STATUS :: status
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine testall(count, array_of_requests, flag, array_of_statuses, ierror) bind(C, name="lnwf_testall")
@@ -603,7 +552,7 @@ module laneway
       integer(c_int), intent(in) :: count
       type(LNW_Request), intent(inout) :: array_of_requests(count)
       integer(c_int), intent(out) :: flag
-      type(MPI_Status) :: array_of_statuses(*)
+      STATUSES :: array_of_statuses
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine testany(count, array_of_requests, index, flag, status, ierror) bind(C, name="lnwf_testany")
@@ -611,7 +560,7 @@ module laneway
       integer(c_int), intent(in) :: count
       type(LNW_Request), intent(inout) :: array_of_requests(count)
       integer(c_int), intent(out) :: index, flag
-      type(MPI_Status) :: status
+      STATUS :: status
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine get_strategy(request, name, length, ierror) bind(C, name="lnwf_request_get_strategy")
@@ -630,10 +579,10 @@ module laneway
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine set_sentinels(bottom, in_place, unweighted, weights_empty, status_ignore, statuses_ignore, &
-        status_size) bind(C, name="lnwf_set_sentinels")
+        status_size, is_f08) bind(C, name="lnwf_set_sentinels")
       import
       type(*), dimension(..), intent(in) :: bottom, in_place, unweighted, weights_empty, status_ignore, statuses_ignore
-      integer(c_int), value :: status_size
+      integer(c_int), value :: status_size, is_f08
     end subroutine
   end interface
 
@@ -641,12 +590,20 @@ contains
 
   subroutine lnw_dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, &
       destweights, info, reorder, comm_dist_graph, ierror)
-    type(MPI_Comm), intent(in) :: comm_old
+    HANDLE(MPI_Comm), intent(in) :: comm_old
     integer, intent(in) :: indegree, sources(indegree), sourceweights(*)
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sourceweights
+!DIR$ IGNORE_TKR sourceweights
+#endif
     integer, intent(in) :: outdegree, destinations(outdegree), destweights(*)
-    type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: destweights
+!DIR$ IGNORE_TKR destweights
+#endif
+    HANDLE(MPI_Info), intent(in) :: info
     logical, intent(in) :: reorder
-    type(MPI_Comm), intent(out) :: comm_dist_graph
+    HANDLE(MPI_Comm), intent(out) :: comm_dist_graph
     integer, optional, intent(out) :: ierror
     call dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, &
                                     info, merge(1_c_int, 0_c_int, reorder), comm_dist_graph, ierror)
@@ -654,11 +611,15 @@ contains
 
   subroutine lnw_dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, &
       ierror)
-    type(MPI_Comm), intent(in) :: comm_old
+    HANDLE(MPI_Comm), intent(in) :: comm_old
     integer, intent(in) :: n, sources(n), degrees(n), destinations(*), weights(*)
-    type(MPI_Info), intent(in) :: info
+#ifdef LANEWAY_INTEGERS
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: weights
+!DIR$ IGNORE_TKR weights
+#endif
+    HANDLE(MPI_Info), intent(in) :: info
     logical, intent(in) :: reorder
-    type(MPI_Comm), intent(out) :: comm_dist_graph
+    HANDLE(MPI_Comm), intent(out) :: comm_dist_graph
     integer, optional, intent(out) :: ierror
     call dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, merge(1_c_int, 0_c_int, reorder), &
                            comm_dist_graph, ierror)
@@ -667,7 +628,7 @@ contains
   subroutine lnw_test(request, flag, status, ierror)
     type(LNW_Request), intent(inout) :: request
     logical, intent(out) :: flag
-    type(MPI_Status) :: status
+    STATUS :: status
     integer, optional, intent(out) :: ierror
     integer(c_int) :: done
     call test(request, done, status, ierror)
@@ -688,7 +649,7 @@ contains
     integer, intent(in) :: count
     type(LNW_Request), intent(inout) :: array_of_requests(count)
     logical, intent(out) :: flag
-    type(MPI_Status) :: array_of_statuses(*)
+    STATUSES :: array_of_statuses
     integer, optional, intent(out) :: ierror
     integer(c_int) :: done
     call testall(count, array_of_requests, done, array_of_statuses, ierror)
@@ -700,7 +661,7 @@ contains
     type(LNW_Request), intent(inout) :: array_of_requests(count)
     integer, intent(out) :: index
     logical, intent(out) :: flag
-    type(MPI_Status) :: status
+    STATUS :: status
     integer, optional, intent(out) :: ierror
     integer(c_int) :: done
     call testany(count, array_of_requests, index, done, status, ierror)
@@ -722,10 +683,10 @@ contains
 
   !> `dims` that are 0 are chosen. Arrays are as in C: the last dimension of a grid is the first one of a Fortran array.
   subroutine lnw_halo_create_cart(comm, ndims, dims, extents, widths, periods, corners, info, halo, ierror)
-    type(MPI_Comm), intent(in) :: comm
+    HANDLE(MPI_Comm), intent(in) :: comm
     integer, intent(in) :: ndims, dims(ndims), extents(ndims), widths(ndims)
     logical, intent(in) :: periods(ndims), corners
-    type(MPI_Info), intent(in) :: info
+    HANDLE(MPI_Info), intent(in) :: info
     type(LNW_Halo), intent(out) :: halo
     integer, optional, intent(out) :: ierror
     call halo_create_cart(comm, ndims, dims, extents, widths, merge(1_c_int, 0_c_int, periods), &
@@ -803,7 +764,7 @@ contains
 
   subroutine lnw_cvar_read(index, comm, text, length, ierror)
     integer, intent(in) :: index
-    type(MPI_Comm), intent(in) :: comm
+    HANDLE(MPI_Comm), intent(in) :: comm
     character(len=*), intent(out) :: text
     integer, intent(out) :: length
     integer, optional, intent(out) :: ierror
@@ -862,89 +823,14 @@ contains
     if (failed /= 0) error stop 'laneway: there is no memory for a text'
   end subroutine
 
-  elemental logical function same_request(a, b)
-    type(LNW_Request), intent(in) :: a, b
-    same_request = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_request(a, b)
-    type(LNW_Request), intent(in) :: a, b
-    other_request = .not. same_request(a, b)
-  end function
-
-  elemental logical function same_topology(a, b)
-    type(LNW_Topology), intent(in) :: a, b
-    same_topology = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function same_arrivals(a, b)
-    type(LNW_Arrivals), intent(in) :: a, b
-    same_arrivals = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_arrivals(a, b)
-    type(LNW_Arrivals), intent(in) :: a, b
-    other_arrivals = .not. same_arrivals(a, b)
-  end function
-
-  elemental logical function same_channel(a, b)
-    type(LNW_Channel), intent(in) :: a, b
-    same_channel = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_channel(a, b)
-    type(LNW_Channel), intent(in) :: a, b
-    other_channel = .not. same_channel(a, b)
-  end function
-
-  elemental logical function same_queue(a, b)
-    type(LNW_Queue), intent(in) :: a, b
-    same_queue = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_queue(a, b)
-    type(LNW_Queue), intent(in) :: a, b
-    other_queue = .not. same_queue(a, b)
-  end function
-
-  elemental logical function other_topology(a, b)
-    type(LNW_Topology), intent(in) :: a, b
-    other_topology = .not. same_topology(a, b)
-  end function
-
-  elemental logical function same_bag(a, b)
-    type(LNW_Bag), intent(in) :: a, b
-    same_bag = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_bag(a, b)
-    type(LNW_Bag), intent(in) :: a, b
-    other_bag = .not. same_bag(a, b)
-  end function
-
-  elemental logical function same_distributor(a, b)
-    type(LNW_Distributor), intent(in) :: a, b
-    same_distributor = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_distributor(a, b)
-    type(LNW_Distributor), intent(in) :: a, b
-    other_distributor = .not. same_distributor(a, b)
-  end function
-
-  elemental logical function same_halo(a, b)
-    type(LNW_Halo), intent(in) :: a, b
-    same_halo = transfer(a%handle, 0_c_size_t) == transfer(b%handle, 0_c_size_t)
-  end function
-
-  elemental logical function other_halo(a, b)
-    type(LNW_Halo), intent(in) :: a, b
-    other_halo = .not. same_halo(a, b)
-  end function
-
   !> Tells shim.c, which calls this once, where this MPI library keeps its constants that are known by address.
-  subroutine find_sentinels() bind(C, name="lnwf_find_sentinels")
+  subroutine find_sentinels() &
+#ifdef LANEWAY_INTEGERS
+      bind(C, name="lnwf_find_integers")
+#else
+      bind(C, name="lnwf_find_f08")
+#endif
     call set_sentinels(MPI_BOTTOM, MPI_IN_PLACE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, MPI_STATUS_IGNORE, &
-                       MPI_STATUSES_IGNORE, MPI_STATUS_SIZE)
+                       MPI_STATUSES_IGNORE, MPI_STATUS_SIZE, IS_F08)
   end subroutine
 end module

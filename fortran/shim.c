@@ -8,29 +8,40 @@
 
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "INTEGER must be C's int");
 
-static struct {
+/* Of mpi_f08 and of mpif.h: an MPI library may keep its constants that are known by address twice. */
+typedef struct {
   const void *bottom, *in_place, *unweighted, *weights_empty, *status_ignore, *statuses_ignore;
-  int status_size;
-} sentinels;
+} Sentinels;
+static Sentinels sentinels[2];
+static int status_size;
 
-void lnwf_find_sentinels(void);
+#ifndef LANEWAY_WITHOUT_F08
+void lnwf_find_f08(void);
+#endif
+void lnwf_find_integers(void);
 
 void lnwf_set_sentinels(const CFI_cdesc_t* bottom, const CFI_cdesc_t* in_place, const CFI_cdesc_t* unweighted,
                         const CFI_cdesc_t* weights_empty, const CFI_cdesc_t* status_ignore,
-                        const CFI_cdesc_t* statuses_ignore, int status_size) {
-  sentinels.bottom = bottom->base_addr;
-  sentinels.in_place = in_place->base_addr;
-  sentinels.unweighted = unweighted->base_addr;
-  sentinels.weights_empty = weights_empty->base_addr;
-  sentinels.status_ignore = status_ignore->base_addr;
-  sentinels.statuses_ignore = statuses_ignore->base_addr;
-  sentinels.status_size = status_size;
+                        const CFI_cdesc_t* statuses_ignore, int integers_of_status, int is_f08) {
+  const Sentinels found = {bottom->base_addr,        in_place->base_addr,      unweighted->base_addr,
+                           weights_empty->base_addr, status_ignore->base_addr, statuses_ignore->base_addr};
+  sentinels[is_f08] = found;
+  status_size = integers_of_status;
+}
+
+static void find_all(void) {
+  lnwf_find_integers();
+#ifndef LANEWAY_WITHOUT_F08
+  lnwf_find_f08();
+#endif
 }
 
 static void find_sentinels(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, lnwf_find_sentinels);
+  pthread_once(&once, find_all);
 }
+
+#define IS(address, name) ((address) == sentinels[0].name || ((address) == sentinels[1].name && (address) != NULL))
 
 static int is_contiguous(const CFI_cdesc_t* array) {
   CFI_index_t bytes = (CFI_index_t)array->elem_len;
@@ -46,15 +57,15 @@ static int is_contiguous(const CFI_cdesc_t* array) {
 
 static void* buffer(const CFI_cdesc_t* array) {
   find_sentinels();
-  if (array->base_addr == sentinels.bottom) return MPI_BOTTOM;
-  if (array->base_addr == sentinels.in_place) return MPI_IN_PLACE;
+  if (IS(array->base_addr, bottom)) return MPI_BOTTOM;
+  if (IS(array->base_addr, in_place)) return MPI_IN_PLACE;
   return is_contiguous(array) ? array->base_addr : LNW_NOT_CONTIGUOUS;
 }
 
 static const int* weights(const MPI_Fint array[]) {
   find_sentinels();
-  if (array == sentinels.unweighted) return MPI_UNWEIGHTED;
-  if (array == sentinels.weights_empty) return MPI_WEIGHTS_EMPTY;
+  if (IS(array, unweighted)) return MPI_UNWEIGHTED;
+  if (IS(array, weights_empty)) return MPI_WEIGHTS_EMPTY;
   return array;
 }
 
@@ -122,8 +133,7 @@ static MPI_Status* begin_statuses(Statuses* statuses, int count, MPI_Fint fortra
   find_sentinels();
   statuses->fortran = fortran;
   statuses->all = NULL;
-  if (fortran == sentinels.status_ignore || fortran == sentinels.statuses_ignore || count <= 0)
-    return MPI_STATUSES_IGNORE;
+  if (IS(fortran, status_ignore) || IS(fortran, statuses_ignore) || count <= 0) return MPI_STATUSES_IGNORE;
   const size_t n = (size_t)count;
   statuses->all = n <= sizeof statuses->few / sizeof *statuses->few ? statuses->few : malloc(n * sizeof(MPI_Status));
   return statuses->all != NULL ? statuses->all : MPI_STATUSES_IGNORE;
@@ -132,7 +142,7 @@ static MPI_Status* begin_statuses(Statuses* statuses, int count, MPI_Fint fortra
 /* `count`: of those that were filled; may be MPI_UNDEFINED, which is negative. */
 static void end_statuses(Statuses* statuses, int count) {
   for (int i = 0; statuses->all != NULL && i < count; ++i)
-    MPI_Status_c2f(&statuses->all[i], statuses->fortran + (size_t)i * (size_t)sentinels.status_size);
+    MPI_Status_c2f(&statuses->all[i], statuses->fortran + (size_t)i * (size_t)status_size);
   if (statuses->all != statuses->few) free(statuses->all);
 }
 

@@ -1,0 +1,190 @@
+! The module laneway_mpi in a program with `use mpi`, or with mpif.h where WITH_MPIF_H is defined; results are compared with MPI's.
+module counted
+  use, intrinsic :: iso_c_binding, only: c_int, c_ptr
+  implicit none
+  integer :: completions = 0
+contains
+  subroutine completed(code, state) bind(C)
+    integer(c_int), value :: code
+    type(c_ptr), value :: state
+    if (code == 0) completions = completions + 1
+  end subroutine
+end module
+
+program integers_test
+  use, intrinsic :: iso_c_binding, only: c_funloc, c_null_ptr, c_ptr, c_f_pointer
+  use, intrinsic :: iso_fortran_env, only: error_unit
+#ifndef WITH_MPIF_H
+  use mpi
+#endif
+  use counted
+  use laneway_mpi
+  implicit none
+#ifdef WITH_MPIF_H
+  include 'mpif.h'
+#endif
+  integer :: rank, ranks, code, total(1), failures(1) = 0
+  integer :: ring, left(2), right(2), counts(2), displacements(2)
+
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+  left = [modulo(rank - 1, ranks), modulo(rank - 2, ranks)]
+  right = [modulo(rank + 1, ranks), modulo(rank + 2, ranks)]
+  counts = [1, 2]
+  displacements = [2, 0]
+  call lnw_dist_graph_create_adjacent(MPI_COMM_WORLD, 2, left, MPI_UNWEIGHTED, 2, right, MPI_UNWEIGHTED, MPI_INFO_NULL, &
+                                      .false., ring, code)
+  call check(code == MPI_SUCCESS, 'lnw_dist_graph_create_adjacent')
+  call MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN, code)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, code)
+  call neighborhoods()
+  call topologies()
+  call collectives()
+  call sparse()
+  call halos()
+  call errors()
+  call MPI_Comm_free(ring, code)
+  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+  if (rank == 0 .and. total(1) == 0) print '(a)', 'passed'
+  call MPI_Finalize(code)
+  if (total(1) > 0) error stop 1
+
+contains
+
+  subroutine check(condition, what)
+    logical, intent(in) :: condition
+    character(len=*), intent(in) :: what
+    if (condition) return
+    failures = failures + 1
+    write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': FAILED: ', what
+  end subroutine
+
+  subroutine neighborhoods()
+    double precision, asynchronous :: sent(3), received(3)
+    double precision :: expected(3)
+    type(LNW_Request) :: requests(2)
+    integer :: statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), n, edge
+    integer(MPI_COUNT_KIND), parameter :: indices(3) = [2, 0, 1], three = 3
+    logical :: flag
+    sent = [10d0 * rank + 1, 10d0 * rank + 2, 10d0 * rank + 3]
+    call MPI_Neighbor_alltoallv(sent, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, ring, code)
+    received = -1
+    call lnw_neighbor_alltoallv(sent, counts, displacements, MPI_DOUBLE_PRECISION, received, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, ring, code)
+    call check(code == MPI_SUCCESS .and. all(received == expected), 'lnw_neighbor_alltoallv')
+    received = -1
+    call lnw_neighbor_alltoallw(sent, counts, displacements * 8_MPI_ADDRESS_KIND, [MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION], &
+                                received, counts, displacements * 8_MPI_ADDRESS_KIND, &
+                                [MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION], ring, code)
+    call check(code == MPI_SUCCESS .and. all(received == expected), 'lnw_neighbor_alltoallw')
+    call lnw_neighbor_alltoallv_init(sent, counts, displacements, MPI_DOUBLE_PRECISION, received, counts, displacements, &
+                                     MPI_DOUBLE_PRECISION, ring, MPI_INFO_NULL, requests(1), code)
+    call lnw_neighbor_alltoallv_init_indexed(MPI_BOTTOM, three, counts, indices, MPI_DOUBLE_PRECISION, MPI_BOTTOM, three, &
+                                             counts, indices, MPI_DOUBLE_PRECISION, ring, MPI_INFO_NULL, requests(2), code)
+    call check(code == MPI_SUCCESS, 'MPI_BOTTOM')
+    call lnw_request_set_buffers(requests(2), sent, received, code)
+    call lnw_request_on_complete(requests(1), c_funloc(completed), c_null_ptr, code)
+    call check(code == MPI_SUCCESS, 'lnw_request_on_complete')
+    do n = 1, 2
+      received = -1
+      call lnw_start(requests(n))
+      call lnw_wait(requests(n), MPI_STATUS_IGNORE, code)
+      call check(code == MPI_SUCCESS .and. all(received == expected), 'a persistent request')
+    end do
+    call check(completions == 1, 'a continuation')
+    statuses = -77
+    call lnw_start(requests(1))
+    call lnw_waitall(2, requests, statuses, code)
+    call check(all(statuses(MPI_SOURCE, :) == MPI_ANY_SOURCE), 'statuses')
+    call lnw_start(requests(1))
+    flag = .false.
+    do while (.not. flag)
+      call lnw_testany(2, requests, edge, flag, status)
+    end do
+    call check(edge == 1 .and. status(MPI_TAG) == MPI_ANY_TAG .and. completions == 3, 'lnw_testany')
+    call lnw_start(requests(2))
+    call lnw_waitall(2, requests, MPI_STATUSES_IGNORE, code)
+    call check(code == MPI_SUCCESS, 'MPI_STATUSES_IGNORE')
+    call lnw_request_free(requests(1))
+    call lnw_request_free(requests(2))
+    call check(requests(1) == LNW_REQUEST_NULL, 'lnw_request_free')
+  end subroutine
+
+  subroutine topologies()
+    type(LNW_Topology) :: topology
+    integer :: found(1), to(1)
+    call lnw_topology_create(MPI_COMM_WORLD, 1, left, [7], 1, right, MPI_UNWEIGHTED, MPI_INFO_NULL, topology, code)
+    call check(code /= MPI_SUCCESS .or. topology /= LNW_TOPOLOGY_NULL, 'weights on one side')
+    if (code == MPI_SUCCESS) call lnw_topology_free(topology)
+    call lnw_topology_create(MPI_COMM_WORLD, 1, left, MPI_UNWEIGHTED, 1, right, MPI_UNWEIGHTED, MPI_INFO_NULL, topology, code)
+    call lnw_topology_get_neighbors(topology, 1, found, 1, to)
+    call check(found(1) == left(1) .and. to(1) == right(1), 'lnw_topology_get_neighbors')
+    call lnw_neighbor_allgather(rank, 1, MPI_INTEGER, found, 1, MPI_INTEGER, topology, code)
+    call check(code == MPI_SUCCESS .and. found(1) == left(1), 'lnw_neighbor_allgather on a topology')
+    call lnw_topology_free(topology)
+    call lnw_topology_create(MPI_COMM_WORLD, 0, left, MPI_WEIGHTS_EMPTY, 0, right, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, topology, &
+                             code)
+    call check(code == MPI_SUCCESS, 'MPI_WEIGHTS_EMPTY')
+    call lnw_topology_free(topology)
+  end subroutine
+
+  subroutine collectives()
+    integer :: values(3), expected(3), gathered(0:ranks - 1), k
+    integer(MPI_COUNT_KIND), parameter :: three = 3
+    values = rank + [1, 2, 3]
+    call MPI_Allreduce(values, expected, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+    call lnw_allreduce(MPI_IN_PLACE, values, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+    call check(code == MPI_SUCCESS .and. all(values == expected), 'lnw_allreduce in place')
+    values = rank + [1, 2, 3]
+    call lnw_allreduce(MPI_IN_PLACE, values, three, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+    call check(code == MPI_SUCCESS .and. all(values == expected), 'lnw_allreduce in place with large counts')
+    gathered(rank) = rank
+    call lnw_allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, 1, MPI_INTEGER, MPI_COMM_WORLD, code)
+    call check(code == MPI_SUCCESS .and. all(gathered == [(k, k = 0, ranks - 1)]), 'lnw_allgather in place')
+  end subroutine
+
+  subroutine sparse()
+    type(LNW_Arrivals) :: arrivals
+    type(c_ptr) :: address
+    integer(MPI_COUNT_KIND) :: bytes
+    integer, pointer :: data(:)
+    integer :: sources
+    call lnw_sparse_alltoallv(1, right, [rank, -rank], [2], [0], MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, arrivals, code)
+    call lnw_arrivals_get_count(arrivals, sources)
+    call lnw_arrivals_get_data(arrivals, address, bytes)
+    call check(code == MPI_SUCCESS .and. sources == 1 .and. bytes == 8, 'lnw_sparse_alltoallv')
+    call c_f_pointer(address, data, [2])
+    call check(all(data == [left(1), -left(1)]), 'what a sparse exchange brings')
+    call lnw_arrivals_free(arrivals)
+  end subroutine
+
+  subroutine halos()
+    type(LNW_Halo) :: halo
+    type(LNW_Request) :: request
+    integer(MPI_COUNT_KIND) :: first, own, ghosts, ids(1)
+    double precision, asynchronous :: x(3)
+    first = 2 * rank
+    own = 2
+    ghosts = 1
+    ids = modulo(2 * rank + 2, 2 * ranks)
+    call lnw_halo_create(MPI_COMM_WORLD, first, own, ghosts, ids, MPI_INFO_NULL, halo, code)
+    call lnw_halo_init(halo, x, MPI_DOUBLE_PRECISION, MPI_INFO_NULL, request, code)
+    x = [dble(first), first + 1d0, -1d0]
+    call lnw_start(request)
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call check(code == MPI_SUCCESS .and. x(3) == dble(ids(1)), 'lnw_halo_init')
+    call lnw_request_free(request)
+    call lnw_halo_free(halo)
+  end subroutine
+
+  subroutine errors()
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    integer :: length, values(2), ignored
+    call lnw_neighbor_alltoall(values, 1, MPI_DATATYPE_NULL, values, 1, MPI_INTEGER, ring, code)
+    call check(code /= MPI_SUCCESS, 'a null datatype')
+    call MPI_Error_string(code, text, length, ignored)
+    call check(index(text, 'sendtype') > 0, 'an error names the argument: ' // text(:length))
+  end subroutine
+end program
