@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "algorithms/cost/cost_model.hpp"
 #include "algorithms/lowering/transpose.hpp"
+#include "algorithms/planner/choice.hpp"
 #include "cases.hpp"
 #include "offline/random_graphs.hpp"
 #include "offline/virtual_ranks.hpp"
@@ -48,7 +51,7 @@ TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
     const std::vector<Prediction>& predictions = setup.selection.predictions;
     ASSERT_EQ(predictions.size(), rows.size());
     for (const Prediction& prediction : predictions)
-      ASSERT_LE(predictions[setup.selection.chosen].seconds, (1 + least_gain(parameters)) * prediction.seconds)
+      ASSERT_LE(predictions[setup.selection.chosen].seconds, (1 + least_gain(parameters, 2)) * prediction.seconds)
           << "seed " << seed;
     const VirtualSetup alone = plan_virtual_ranks(c.pattern, c.machine, only(*rows[setup.selection.chosen]));
     ASSERT_EQ(setup.plans, alone.plans) << "seed " << seed << ", " << rows[setup.selection.chosen]->name;
@@ -59,6 +62,44 @@ TEST(Selection, IsTheCheapestCandidateAndItsPlanIsThatOfTheStrategyAlone) {
       std::find_if(rows.begin(), rows.end(), [](const StrategyRow* row) { return !row->traits.deduplicates; });
   ASSERT_NE(merges_nothing, rows.end());
   EXPECT_GT(chosen[static_cast<std::size_t>(merges_nothing - rows.begin())], 0);
+}
+
+/// Which of these candidates is taken: each with what it is predicted to take, and the stages in which a node hands on.
+struct Predicted {
+  const char* name;
+  double seconds;
+  std::vector<Stage> handed_on;
+};
+std::string taken_of(const std::vector<Predicted>& all, int cores) {
+  Parameters parameters;
+  parameters.cores = cores;
+  const CostModel costs(parameters, {});
+  PlanOptions options;
+  options.costs = &costs;
+  Selection selection;
+  std::vector<std::unique_ptr<Strategy>> made;
+  Strategies strategies;
+  for (const Predicted& one : all) {
+    Prediction prediction;
+    prediction.seconds = one.seconds;
+    for (const Stage stage : one.handed_on)
+      prediction.parts[static_cast<std::size_t>(stage)][static_cast<std::size_t>(LinkClass::node)] = 1e-7;
+    selection.predictions.push_back(prediction);
+    strategies.push_back(made.emplace_back(make_strategy(one.name)).get());
+  }
+  return all[best_of(selection, strategies, options)].name;
+}
+
+/// Predicted and simulated times of levels of BoomerAMG on 2,048 ranks differ by more than these candidates do.
+TEST(Selection, OfEqualsTakesThatWhichHandsOnLess) {
+  const std::vector<Stage> both = {Stage::gather, Stage::scatter};
+  const std::vector<Predicted> level = {
+      {"direct", 6.14e-6, {}}, {"two_step", 5.71e-6, {Stage::scatter}}, {"grouped", 5.61e-6, both}};
+  EXPECT_EQ(taken_of(level, 0), "two_step");
+  EXPECT_EQ(taken_of(level, 1), "direct") << "where ranks share cores a tenth must be saved";
+  EXPECT_EQ(taken_of({level[0], level[1], {"grouped", 5.2e-6, both}}, 0), "grouped");
+  EXPECT_EQ(taken_of({level[0], level[1], {"grouped", 5.2e-6, both}}, 1), "grouped");
+  EXPECT_EQ(taken_of({level[0], {"two_step", 5.95e-6, {Stage::scatter}}}, 0), "direct");
 }
 
 TEST(Selection, CandidatesAreThoseThatNeedNothingButTheView) {

@@ -34,6 +34,11 @@ std::size_t edges_of(const RegionView& view) {
   return edges;
 }
 
+/// Stages in which ranks of a region hand on what others sent or are to get.
+int handovers(const Prediction& of) {
+  return (of.part(Stage::gather) > 0 ? 1 : 0) + (of.part(Stage::scatter) > 0 ? 1 : 0);
+}
+
 }  // namespace
 
 double seconds_of_choice(std::size_t strategies, std::size_t edges, std::size_t ranks) {
@@ -44,10 +49,10 @@ double seconds_of_choice(std::size_t strategies, std::size_t edges, std::size_t 
 
 std::size_t best_of(const Selection& selection, const Strategies& strategies, const PlanOptions& options) {
   const double setup_share = selection.setup_seconds / options.exchanges;
-  const double gain = least_gain(options.costs->parameters());
   const auto cost = [&](std::size_t c) {
-    const double seconds = selection.predictions[c].seconds;
-    return strategies[c]->relays() ? (1 + gain) * seconds + setup_share : seconds;
+    const Prediction& one = selection.predictions[c];
+    if (!strategies[c]->relays()) return one.seconds;
+    return (1 + least_gain(options.costs->parameters(), handovers(one))) * one.seconds + setup_share;
   };
   std::size_t best = 0;
   for (std::size_t c = 1; c < strategies.size(); ++c)
