@@ -61,8 +61,8 @@ class Stream {
   Random random_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::deque<Work> work_;  // what runs is in front
-  std::uint64_t put_ = 0, done_ = 0;
+  std::deque<Work> work_;                        // what runs is in front
+  std::atomic<std::uint64_t> put_{0}, done_{0};  // written with the mutex
   bool ended_ = false;
   std::atomic<std::uint64_t> late_until_{0};
 };

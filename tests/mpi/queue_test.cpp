@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <thread>
 
 #include "queue_line.hpp"
 
@@ -183,6 +189,65 @@ TEST_P(QueueTest, OneTriggerAndOneCompletionWhileTheHostWaitsForNothing) {
     EXPECT_EQ(statistics.unfinished, 0);
   }
   exchange.expect_results();
+}
+
+/// How often the thread that advances queues has gone to sleep, and how many threads there are.
+struct Threads {
+  long sleeps = -1;
+  int queues = 0;
+  int all = 0;
+};
+
+Threads threads_now() {
+  Threads now;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    ++now.all;
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name != "laneway-queues") continue;
+    ++now.queues;
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;)
+      if (word == "voluntary_ctxt_switches:") status >> now.sleeps;
+  }
+  return now;
+}
+
+/// All queues have one thread. It sleeps while another one waits for a queue, which advances all of them meanwhile.
+TEST_P(QueueTest, WhoWaitsAdvancesAndTheThreadSleeps) {
+#ifdef LANEWAY_TEST_SANITIZED
+  if (on_device()) GTEST_SKIP() << "SKIP: the sanitizer's threads are counted, too";
+#endif
+  RingExchange exchange(kind(), ring_.get(), 0);
+  RingExchange other_exchange(kind(), ring_.get(), 1);
+  {
+    const Threads before = threads_now();
+    Line line(kind()), other(kind()), third(kind());
+    if (!on_device()) {
+      EXPECT_EQ(threads_now().all, before.all + 1 - before.queues) << "none for each queue";
+    }
+    EXPECT_EQ(threads_now().queues, 1);
+    std::atomic<bool> gate{false};
+    line.hold(gate);
+    exchange.put(line);
+    other_exchange.put(other);
+    bool has_slept = false;
+    std::thread opens([&] {
+      for (int i = 0; i < 200 && !has_slept; ++i) {
+        const Threads first = threads_now();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        has_slept = threads_now().sleeps == first.sleeps;
+      }
+      while (other.statistics().unfinished > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      gate.store(true, std::memory_order_release);
+    });
+    line.finish();
+    opens.join();
+    EXPECT_TRUE(has_slept);
+    other.finish();
+  }
+  exchange.expect_results();
+  other_exchange.expect_results();
 }
 
 /// Several requests are one trigger and one completion, too, and those that nobody waits for in the stream are

@@ -22,14 +22,12 @@ struct Task {
 };
 
 /// Who advances the queue writes and waits for words, so that exchanges one after the other need no other thread.
-/// Calls, which may take long, are made by a thread of the stream.
+/// Calls, which may take long, are made by a thread of the stream, which begins with the first.
 class HostStream final : public QueueStream {
  public:
-  HostStream() {
-    const BlockedSignals blocked;
-    thread_ = std::thread([this] { make_calls(); });
-  }
+  HostStream() = default;
   ~HostStream() override {
+    if (!thread_.joinable()) return;
     set(Caller::ends);
     thread_.join();
   }
@@ -40,6 +38,10 @@ class HostStream final : public QueueStream {
   void write(Word* word, std::uint64_t value) override { put({Task::Kind::write, word, value}); }
   void wait(Word* word, std::uint64_t value) override { put({Task::Kind::wait, word, value}); }
   void call(void (*function)(void*), void* argument) override {
+    if (!thread_.joinable()) {
+      const BlockedSignals blocked;
+      thread_ = std::thread([this] { make_calls(); });
+    }
     put({Task::Kind::call, nullptr, 0, function, argument});
   }
   void post(Word* word, std::uint64_t value) override { __atomic_store_n(word, value, __ATOMIC_RELEASE); }

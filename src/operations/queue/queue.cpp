@@ -1,11 +1,10 @@
 #include "operations/queue/queue.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -231,17 +230,21 @@ void Queue::release() {
   open_.clear();
 }
 
+/// Who waits has nothing else to do: it advances the queue as it advances a request that it waits for, and wakes
+/// nobody.
 bool Queue::wait() {
-  constexpr int turns_before_sleep = 50;
-  constexpr std::chrono::microseconds sleep{50};
-  for (int turns = 0; !finished();) {
-    if (advance()) turns = 0;
-    progress_all();
-    // The thread goes on meanwhile, and may need the core.
-    if (progress_ == QueueProgress::by_thread && turns > turns_before_sleep)
-      std::this_thread::sleep_for(sleep);
-    else
-      relax(turns);
+  if (!finished()) {
+    std::optional<QueueAttendance> attendance;
+    if (progress_ == QueueProgress::by_thread) attendance.emplace();
+    // A device needs no core, but its driver, or what simulates it, has threads that do.
+    QueuePauses pauses(stream_->device() ? impatient_turns : turns_before_yield.load(std::memory_order_relaxed));
+    while (!finished()) {
+      progress_all();
+      if (attendance ? advance_queues() : advance())
+        pauses.reset();
+      else
+        pauses.take();
+    }
   }
   release();
   return failure_ == nullptr;

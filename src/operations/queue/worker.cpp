@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/relax.hpp"
 #include "base/process/signals.hpp"
 #include "operations/queue/queue.hpp"
 #include "runtime/executor/progress.hpp"
@@ -24,41 +25,30 @@ std::mutex queues_mutex;
 std::vector<Queue*> queues;
 std::mutex worker_mutex;        // of starting and stopping
 std::thread* worker = nullptr;  // never destroyed with the program, which may end without stopping the thread
-std::atomic<int> work{0};       // pieces
 std::atomic<bool> ending{false};
 
-/// A stream that waits for its exchange loses what this loses; a thread that shares its core loses what this takes.
-class Pauses {
- public:
-  void reset() { turns_ = 0; }
-  void take() {
-    if (++turns_ < turns_before_sleep)
-      sched_yield();
-    else
-      std::this_thread::sleep_for(turns_ < turns_before_long_sleep ? short_sleep : long_sleep);
-  }
+/// Pieces of work, and who attends to them in units of `attendant`.
+constexpr int attendant = 1 << 24;
+std::atomic<int> work{0};
 
- private:
-  static constexpr int turns_before_sleep = 100;
-  static constexpr int turns_before_long_sleep = 2000;
-  static constexpr std::chrono::microseconds short_sleep{10};
-  static constexpr std::chrono::microseconds long_sleep{50};
-  int turns_ = 0;
-};
+bool unattended(int state) {
+  return state > 0 && state < attendant;
+}
 
-bool advance_queues() {
-  const std::lock_guard lock(queues_mutex);
-  bool something = false;
-  for (Queue* queue : queues)
-    if (queue->advance()) something = true;
-  return something;
+void change_work(int difference) {
+  const int before = work.fetch_add(difference);
+  if (!unattended(before) && unattended(before + difference)) work.notify_one();
+}
+
+void wait_until_unattended() {
+  for (int state = work.load(); !unattended(state); state = work.load()) work.wait(state);
 }
 
 void run_worker() {
-  prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds: sleeps are short
-  Pauses pauses;
+  prctl(PR_SET_NAME, "laneway-queues");
+  QueuePauses pauses(impatient_turns);  // the program computes meanwhile, and has this core, too
   while (!ending.load(std::memory_order_acquire)) {
-    work.wait(0);
+    wait_until_unattended();
     progress_all();
     if (advance_queues())
       pauses.reset();
@@ -100,11 +90,48 @@ void dismiss(Queue& queue, bool has_graphs) {
 }
 
 void give_work(int pieces) {
-  if (work.fetch_add(pieces) == 0) work.notify_one();
+  change_work(pieces);
 }
 
 void take_work(int pieces) {
   work.fetch_sub(pieces);
+}
+
+bool advance_queues() {
+  const std::unique_lock lock(queues_mutex, std::try_to_lock);
+  bool something = false;
+  for (std::size_t i = 0; lock && i < queues.size(); ++i)
+    if (queues[i]->advance()) something = true;
+  return something;
+}
+
+QueueAttendance::QueueAttendance() {
+  work.fetch_add(attendant);
+}
+QueueAttendance::~QueueAttendance() {
+  change_work(-attendant);
+}
+
+QueuePauses::~QueuePauses() {
+  if (slack_before_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_before_));
+}
+
+void QueuePauses::take() {
+  if constexpr (simulated) return pass(1e-6);
+  constexpr int turns_before_sleep = 100;
+  constexpr int turns_before_long_sleep = 2000;
+  constexpr std::chrono::microseconds short_sleep{10}, long_sleep{50};
+  constexpr unsigned long slack = 1000;  // nanoseconds: sleeps are short
+  if (++turns_ < turns_before_yield_) return pause_core();
+  if (turns_ < turns_before_yield_ + turns_before_sleep) {
+    sched_yield();
+    return;
+  }
+  if (slack_before_ == 0) {
+    slack_before_ = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, slack);
+  }
+  std::this_thread::sleep_for(turns_ < turns_before_long_sleep ? short_sleep : long_sleep);
 }
 
 }  // namespace laneway

@@ -4,7 +4,8 @@ namespace laneway {
 
 class Queue;
 
-/// One thread of the process advances all queues that have hired it. It sleeps while none has work for it.
+/// One thread of the process advances all queues that have hired it. It sleeps while none has work for it, and while
+/// another thread does what it does.
 
 /// Throws std::system_error.
 void hire(Queue& queue);
@@ -15,5 +16,35 @@ void dismiss(Queue& queue, bool has_graphs);
 /// So many pieces of work more, or less.
 void give_work(int pieces);
 void take_work(int pieces);
+
+/// Whether something has happened. By any thread; returns at once where another does it.
+bool advance_queues();
+
+/// While this lives, its owner calls advance_queues again and again, and the thread sleeps: two threads would only get
+/// into each other's way, most of all where they share a core.
+class QueueAttendance {
+ public:
+  QueueAttendance();
+  ~QueueAttendance();
+  QueueAttendance(const QueueAttendance&) = delete;
+  QueueAttendance& operator=(const QueueAttendance&) = delete;
+};
+
+/// Between looks that find nothing: first turns that keep the core, then some that yield it, then short sleeps. A
+/// stream that waits for its exchange loses what this loses; a thread that shares the core loses what this takes.
+class QueuePauses {
+ public:
+  explicit QueuePauses(int patience) : turns_before_yield_(patience) {}
+  ~QueuePauses();
+  QueuePauses(const QueuePauses&) = delete;
+  QueuePauses& operator=(const QueuePauses&) = delete;
+  void reset() { turns_ = 0; }
+  void take();
+
+ private:
+  int turns_before_yield_;
+  int turns_ = 0;
+  int slack_before_ = 0;  // of the thread's timers; 0: not changed
+};
 
 }  // namespace laneway
