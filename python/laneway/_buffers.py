@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -69,7 +70,8 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, int]: ...
 
 
-ArrayLike: TypeAlias = np.ndarray[Any, Any] | SupportsCudaArray | SupportsDLPack | Array
+Buffer: TypeAlias = bytes | bytearray | memoryview
+ArrayLike: TypeAlias = np.ndarray[Any, Any] | SupportsCudaArray | SupportsDLPack | Array | Buffer | Sequence[Any]
 """What is exchanged: described in place, never copied."""
 ArrayOrInPlace: TypeAlias = "ArrayLike | InPlaceType"
 """The same where MPI takes ``MPI.IN_PLACE`` too."""
@@ -101,9 +103,46 @@ def _from_cuda(value: Any) -> Array:
     return Array(address or 0, tuple(said["shape"]), tuple(strides), dtype, readonly, value, stream, True)
 
 
+def _from_buffer(value: Any, what: str) -> Array:
+    """What has Python's buffer protocol, as bytes and array.array."""
+    try:
+        array = np.asarray(memoryview(value))
+    except TypeError:
+        raise TypeError(f"{what}: expected an array, got {type(value).__name__}") from None
+    return Array(array.ctypes.data, array.shape, array.strides, array.dtype, not array.flags.writeable, (array, value))
+
+
+def _from_pair(value: list[Any] | tuple[Any, ...], what: str) -> Array:
+    """As mpi4py takes it: [array, datatype] or [array, count, datatype]; the datatype is MPI's, or a letter of NumPy. What the array
+    holds is read as so many elements of the datatype, one a row."""
+    if len(value) not in (2, 3):
+        of = f"{type(value).__name__} of {len(value)} entries"
+        raise TypeError(f"{what}: expected an array, got {of}; mpi4py's form is [array, datatype] or [array, count, datatype]")
+    whole = describe(value[0], what)
+    kind = value[-1]
+    try:
+        dtype = np.dtype(kind) if isinstance(kind, str) else _numpy_dtype(kind)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what}: the datatype has no NumPy dtype: describe what it selects as an array ({error})") from None
+    size = int(np.prod(whole.shape)) * whole.dtype.itemsize
+    if not is_contiguous(whole):
+        raise ValueError(f"{what}: with a datatype, the array has to be contiguous")
+    count = size // dtype.itemsize if len(value) == 2 or value[1] is None else operator.index(value[1])
+    if count < 0 or count * dtype.itemsize > size:
+        raise ValueError(f"{what}: {count} elements of {dtype} are {count * dtype.itemsize} bytes, and the array has {size}")
+    return replace(whole, shape=(count,), strides=(dtype.itemsize,), dtype=dtype)
+
+
+def _numpy_dtype(datatype: MPI.Datatype) -> np.dtype[Any]:
+    from mpi4py.util.dtlib import to_numpy_dtype
+
+    return np.dtype(to_numpy_dtype(datatype))
+
+
 def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
-    """An array of NumPy, or of anything with ``__cuda_array_interface__`` or DLPack; one without dimensions is one row.
-    TypeError for anything else, and where the array has to be written and is read-only."""
+    """An array of NumPy, or of anything with ``__cuda_array_interface__``, DLPack or Python's buffer protocol; one without dimensions
+    is one row. Or mpi4py's [array, datatype] or [array, count, datatype]. TypeError for anything else, and where the array has to be
+    written and is read-only."""
     if isinstance(value, Array):
         return value
     if isinstance(value, np.ndarray):
@@ -112,8 +151,10 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
         found = _from_cuda(value)
     elif hasattr(value, "__dlpack__"):
         found = _from_dlpack(value)
+    elif isinstance(value, (list, tuple)):
+        found = _from_pair(value, what)
     else:
-        raise TypeError(f"{what}: expected an array, got {type(value).__name__}")
+        found = _from_buffer(value, what)
     if found.dtype.hasobject:
         raise TypeError(f"{what}: Python objects cannot be sent as an array")
     if writable and found.readonly:

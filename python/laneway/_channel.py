@@ -54,7 +54,8 @@ class Channel:
     """One end of a channel to or from `peer`: ``role`` is ``"send"`` on one of the two ranks, ``"receive"`` on the other.
 
     `bytes` of a segment and the number of `segments` are the same on both. As many puts may be under way as there are
-    segments. Only the two ranks take part, but see ``prepare``.
+    segments. Only the two ranks take part, but see ``prepare``. A receiver may give a contiguous array of its own as `buffer`, of
+    `segments` times `bytes` bytes in the host's memory: what is put into segment s comes there.
 
     >>> import numpy as np
     >>> from mpi4py import MPI
@@ -69,14 +70,31 @@ class Channel:
     True
     """
 
-    def __init__(self, comm: MPI.Comm, peer: int, role: Literal["send", "receive"], bytes: int, segments: int = 1, **hints: object) -> None:
+    def __init__(
+        self,
+        comm: MPI.Comm,
+        peer: int,
+        role: Literal["send", "receive"],
+        bytes: int,
+        segments: int = 1,
+        buffer: ArrayLike | None = None,
+        **hints: object,
+    ) -> None:
         if role not in _ROLES:
             raise ValueError(f"Channel: rank {comm.rank}: role is {role!r}, expected 'send' or 'receive'")
         self._state = ctypes.c_void_p()
         self._sent: dict[int, Array] = {}
+        self._buffer = None if buffer is None else describe(buffer, "buffer", writable=True)
+        if (array := self._buffer) is not None:
+            size = int(np.prod(array.shape)) * array.dtype.itemsize
+            if role == "send" or array.on_device or not is_contiguous(array) or size != bytes * segments:
+                wrong = f"has {size} bytes, {segments} segments of {bytes} are {bytes * segments}"
+                wrong = "is not contiguous in the host's memory" if array.on_device or not is_contiguous(array) else wrong
+                raise ValueError(f"Channel: rank {comm.rank}: buffer " + ("is for a receiver" if role == "send" else wrong))
         with _library.Hints(hints) as info:
             _library.call(
-                "LNW_Channel_create", _library.handle(comm), _library.integer(peer, "Channel: peer"), _ROLES[role],
+                f"LNW_Channel_create{'' if array is None else '_with_buffer'}",
+                _library.handle(comm), _library.integer(peer, "Channel: peer"), _ROLES[role], *([] if array is None else [pointer(array)]),
                 _library.Count(bytes), _library.integer(segments, "Channel: segments"), info, ctypes.byref(self._state),
             )  # fmt: skip
         self._finalizer = weakref.finalize(self, _release, self._state, self._sent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 from laneway import _library
 from laneway._buffers import Array, ArrayLike, Blocks, describe, empty_like, integers, pointer, row_handle, synchronize
-from laneway._request import Kept
+from laneway._request import Kept, Request
 from laneway._topology import Topology
 
 _Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -54,12 +54,23 @@ class Arrivals:
         self.sources = sources[: number.value]
         self.counts = np.array(counts[: number.value], dtype=np.int64)
         rows = int(self.counts.sum())
+        self._state, self._memory = state, _Memory(state, bytes.value, data.value or 0)
         if bytes.value and data.value:
-            held = np.asarray(_Memory(state, bytes.value, data.value))
-            self.data = held.view(dtype).reshape(rows, *row)
+            self.data = np.asarray(self._memory).view(dtype).reshape(rows, *row)
         else:
             self.data = np.empty((rows, *row), dtype=dtype)
-            _release(state)
+
+    @property
+    def info(self) -> dict[str, str]:
+        """How partners were found: the keys of LNW_Arrivals_get_info."""
+        return _library.info_of("LNW_Arrivals_get_info", self._state)
+
+    def topology(self, comm: MPI.Comm, backwards: bool = False, **hints: object) -> Topology:
+        """The exchange's neighbours as a topology of `comm`, which it ran on: from those that sent to those that were sent to, or
+        `backwards`. All ranks call it in the same order."""
+        function = f"LNW_Topology_from_arrivals{'_reversed' if backwards else ''}"
+        with _library.Hints(hints) as info:
+            return Topology._of(comm, function, self._state, info)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -108,6 +119,138 @@ def sparse_alltoallv(
     with _library.Hints(hints) as info:
         _library.call("LNW_Sparse_alltoallv_c", *arguments, _library.handle(comm), info, ctypes.byref(state))
     return Arrivals(state, array.shape[1:], array.dtype)
+
+
+class SparseRequest(Request):
+    """A sparse exchange under way; ``arrivals`` is what has arrived, None until it is complete."""
+
+    _arriving: tuple[ctypes.c_void_p, tuple[int, ...], Any]
+    _found: Arrivals | None = None
+
+    @property
+    def arrivals(self) -> Arrivals | None:
+        """What has arrived, once the request is complete."""
+        state, row, dtype = self._arriving
+        if self._found is None and state:
+            self._found = Arrivals(state, row, dtype)
+        return self._found
+
+
+def isparse_alltoallv(
+    comm: MPI.Comm, destinations: Any, send: ArrayLike, sendcounts: Any = None, sdispls: Any = None, **hints: object
+) -> SparseRequest:
+    """As `sparse_alltoallv`, nonblocking. `send` may be written again at once.
+
+    >>> request = laneway.isparse_alltoallv(comm, [comm.rank], np.array([5]))
+    >>> request.wait()
+    >>> request.arrivals.data.tolist()
+    [5]
+    """
+    try:
+        array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
+    except (TypeError, ValueError):
+        _fail_everywhere(comm)
+        raise
+    synchronize(array)
+    state, request = ctypes.c_void_p(), ctypes.c_void_p()
+    with _library.Hints(hints) as info:
+        where = [_library.handle(comm), info, ctypes.byref(state), ctypes.byref(request)]
+        _library.call("LNW_Isparse_alltoallv_c", *arguments, *where)
+    made = SparseRequest(request, [], [comm, state], False)
+    made._arriving = (state, array.shape[1:], array.dtype)
+    return made
+
+
+_ANSWERS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, _library.Count, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def sparse_query(
+    comm: MPI.Comm,
+    destinations: Any,
+    send: ArrayLike,
+    answer: Callable[[int, Any], Any],
+    sendcounts: Any = None,
+    sdispls: Any = None,
+    dtype: Any = np.uint8,
+    **hints: object,
+) -> list[Any]:
+    """Ask ranks that do not expect it: rows go as by `sparse_alltoallv`, ``answer(source, rows)`` is called on each target and gives
+    an array, or None, and the answers come back as arrays of `dtype`, in the order of `destinations`. Collective. `answer` calls
+    nothing of this package; where it raises, so does the call, here and on the rank that asks.
+
+    >>> found = laneway.sparse_query(comm, [0], np.array([comm.rank]), lambda source, rows: 2 * rows, dtype=int)
+    >>> found[0].tolist() == [2 * comm.rank]
+    True
+    """
+    try:
+        array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
+    except (TypeError, ValueError):
+        _fail_everywhere(comm)
+        raise
+    synchronize(array)
+    raised: list[BaseException] = []
+
+    def answered(source: int, request: int | None, size: int, _: object, into: int) -> int:
+        try:
+            held = bytearray(ctypes.string_at(request or 0, size) if size else b"")
+            rows = np.frombuffer(held, dtype=np.uint8).view(array.dtype).reshape(-1, *array.shape[1:])
+            given = answer(source, rows)
+            if given is not None:
+                text = np.ascontiguousarray(given)
+                _library.call("LNW_Answer_append", ctypes.c_void_p(into), _library.pointer_to(text), _library.Count(text.nbytes))
+        except BaseException as error:
+            raised.append(error)
+            return int(MPI.ERR_OTHER)
+        return 0
+
+    state = ctypes.c_void_p()
+    try:
+        with _library.Hints(hints) as info:
+            _library.call("LNW_Sparse_query_c", *arguments, _ANSWERS(answered), None, _library.handle(comm), info, ctypes.byref(state))
+    except _library.Error as error:
+        if raised:
+            raise raised[0] from error
+        raise
+    answers = Arrivals(state, (), np.dtype(np.uint8))
+    return [np.array(rows).view(dtype) for _, rows in answers]
+
+
+class _Set(ctypes.Structure):
+    _fields_ = (
+        ("ndestinations", ctypes.c_int),
+        *((name, ctypes.c_void_p) for name in ("destinations", "sendbuf", "sendcounts", "sdispls")),
+        ("sendtype", ctypes.c_void_p if MPI._sizeof(MPI.Datatype) == ctypes.sizeof(ctypes.c_void_p) else ctypes.c_int),
+    )
+
+
+def sparse_alltoallv_sets(comm: MPI.Comm, sets: Sequence[tuple[Any, ...]], **hints: object) -> list[Arrivals]:
+    """Several exchanges in one round: each of `sets` is ``(destinations, send)`` or ``(destinations, send, sendcounts)`` as of
+    `sparse_alltoallv`, equally many on all ranks. What goes to one destination travels together. Collective.
+
+    >>> here = [([comm.rank], np.array([1])), ([comm.rank], np.array([[2.0, 3.0]]))]
+    >>> [found.data.tolist() for found in laneway.sparse_alltoallv_sets(comm, here)]
+    [[1], [[2.0, 3.0]]]
+    """
+    arrays, kept, made = [], [], (_Set * max(len(sets), 1))()
+    try:
+        for given, one in zip(made, sets, strict=False):
+            counted = one[2] if len(one) > 2 else None
+            array, (number, ranks, start, counts, displs, kind) = _sparse_arguments(comm, one[0], one[1], counted, None)
+            # Of this function, C has the form with int alone.
+            small = [_library.ints(each.kept.tolist(), "sendcounts") for each in (counts, displs)]
+            addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in small]
+            given.ndestinations, given.destinations, given.sendbuf = number, ranks.value, start.value
+            given.sendcounts, given.sdispls, given.sendtype = *addresses, kind.value
+            arrays.append(array)
+            kept.append((ranks, small, kind))
+    except (TypeError, ValueError):
+        _fail_everywhere(comm)
+        raise
+    synchronize(*arrays)
+    states = (ctypes.c_void_p * max(len(sets), 1))()
+    with _library.Hints(hints) as info:
+        _library.call("LNW_Sparse_alltoallv_sets", len(sets), made, _library.handle(comm), info, states)
+    return [Arrivals(ctypes.c_void_p(state), array.shape[1:], array.dtype) for state, array in zip(states, arrays, strict=False)]
 
 
 def _sparse_arguments(comm: MPI.Comm, destinations: Any, send: Any, sendcounts: Any, sdispls: Any) -> tuple[Array, list[Any]]:
@@ -171,6 +314,20 @@ class Distributor:
         make = lambda: self._ways[way].indexed_init(array, counts, rows_out, target, expected, rows_in)  # noqa: E731
         self._kept.run((way, array.row), array, target, make)
         return out
+
+    def free(self) -> None:
+        """Free what the distributor holds."""
+        for request in self._kept.requests.values():
+            request.free()
+        self._kept.requests.clear()
+        for topology in self._ways:
+            topology.free()
+
+    def __enter__(self) -> Distributor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.free()
 
     def forward(self, x: ArrayLike, out: ArrayLike | None = None) -> Any:
         """The rows that arrive, in `out` where it is given, else in a new array: of NumPy, or where `x` is on a device of the

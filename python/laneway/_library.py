@@ -130,6 +130,14 @@ class Hints:
             self._info.Free()
 
 
+def version() -> tuple[int, int, int]:
+    """The version of the library that is loaded."""
+    found = [ctypes.c_int() for _ in range(3)]
+    call("LNW_Get_version", *(ctypes.byref(each) for each in found))
+    major, minor, patch = (each.value for each in found)
+    return major, minor, patch
+
+
 class _Variable(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("environment", ctypes.c_char_p), ("description", ctypes.c_char_p))
 

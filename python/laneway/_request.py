@@ -6,7 +6,7 @@ import ctypes
 import html
 import json
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mpi4py import MPI
@@ -19,6 +19,11 @@ _STATUS_BYTES = MPI._sizeof(MPI.Status)
 _STATISTICS = (
     "messages", "bytes", "net_messages", "net_bytes", "copied_bytes", "staging_bytes", "arena_bytes", "window_bytes", "metadata_bytes",
 )  # fmt: skip
+
+
+def called_with_code(function: Callable[[int], object] | None) -> Any:
+    """A function of the program as C calls it: with a code of MPI. Whoever registers it keeps it."""
+    return _FUNCTION() if function is None else _FUNCTION(lambda code, _: function(code) and None)
 
 
 def _release(state: ctypes.c_void_p, kept: list[object], function: str) -> None:
@@ -105,11 +110,7 @@ class Request:
         on: a thread that waits for or tests any request. None: no more. The request must be inactive, or nonblocking and without
         a function. The function must not start, complete or free this request; an exception in it is written, and ignored."""
 
-        def call(code: int, _: object) -> None:
-            if function is not None:
-                function(code)
-
-        called = _FUNCTION() if function is None else _FUNCTION(call)
+        called = called_with_code(function)
         _library.call("LNW_Request_on_complete", self._state, called, None)
         self._kept[:] = [*(each for each in self._kept if each is not self._function), called]
         self._function = called
@@ -200,9 +201,93 @@ class AfterStreams(Request):
         super().start()
 
 
+def _states(requests: Sequence[Request]) -> Any:
+    return (ctypes.c_void_p * max(len(requests), 1))(*(request._state for request in requests))
+
+
+def _several(name: str, requests: Sequence[Request], *results: Any) -> None:
+    """Call a function of several requests. Those that it frees, as nonblocking ones that are complete, are null after."""
+    states = _states(requests)
+    statuses = [] if name == "LNW_Startall" else [ctypes.create_string_buffer(_STATUS_BYTES * max(len(requests), 1))]
+    try:
+        _library.call(name, ctypes.c_int(len(requests)), states, *results, *statuses)
+    finally:
+        for request, state in zip(requests, states, strict=False):
+            request._state.value = state
+
+
+def startall(requests: Sequence[Request]) -> None:
+    """Start persistent requests, all inactive."""
+    for request in requests:
+        if isinstance(request, AfterStreams):
+            synchronize(*request._arrays)
+    _several("LNW_Startall", requests)
+
+
+def waitall(requests: Sequence[Request]) -> None:
+    """Return when all requests are complete.
+
+    >>> ring = laneway.Topology(comm, [(comm.rank - 1) % comm.size], [(comm.rank + 1) % comm.size])
+    >>> received = np.zeros((2, 1))
+    >>> requests = [ring.allgather_init(np.array([float(step)]), received[step]) for step in range(2)]
+    >>> laneway.startall(requests)
+    >>> laneway.waitall(requests)
+    >>> received.reshape(-1).tolist()
+    [0.0, 1.0]
+    """
+    _several("LNW_Waitall", requests)
+
+
+def testall(requests: Sequence[Request]) -> bool:
+    """Whether all requests are complete."""
+    flag = ctypes.c_int()
+    _several("LNW_Testall", requests, ctypes.byref(flag))
+    return flag.value != 0
+
+
+def _position(index: int) -> int | None:
+    return None if index == MPI.UNDEFINED else index
+
+
+def waitany(requests: Sequence[Request]) -> int | None:
+    """The position of a request that is complete, waiting until there is one; None where no request is active."""
+    index = ctypes.c_int()
+    _several("LNW_Waitany", requests, ctypes.byref(index))
+    return _position(index.value)
+
+
+def testany(requests: Sequence[Request]) -> int | None:
+    """The position of a request that is complete; None where none is, or no request is active."""
+    index, flag = ctypes.c_int(), ctypes.c_int()
+    _several("LNW_Testany", requests, ctypes.byref(index), ctypes.byref(flag))
+    return _position(index.value) if flag.value else None
+
+
+def _some(name: str, requests: Sequence[Request]) -> list[int]:
+    number, places = ctypes.c_int(), (ctypes.c_int * max(len(requests), 1))()
+    _several(name, requests, ctypes.byref(number), places)
+    return [] if number.value == MPI.UNDEFINED else places[: number.value]
+
+
+def waitsome(requests: Sequence[Request]) -> list[int]:
+    """The positions of the requests that are complete, waiting until there is one; none where no request is active."""
+    return _some("LNW_Waitsome", requests)
+
+
+def testsome(requests: Sequence[Request]) -> list[int]:
+    """The positions of the requests that are complete."""
+    return _some("LNW_Testsome", requests)
+
+
 def make(
-    name: str, arguments: list[Any], arrays: list[Array | None], kept: list[object], info: Any = None, takes_stream: bool = True
-) -> Request:
+    name: str,
+    arguments: list[Any],
+    arrays: list[Array | None],
+    kept: list[object],
+    info: Any = None,
+    takes_stream: bool = True,
+    kind: type[Any] = Request,
+) -> Any:
     """Call a function that makes a request. With `info` it is a persistent one. A stream of the arrays orders it if it is
     persistent and `takes_stream`; else the host waits for the stream before it starts."""
     state = ctypes.c_void_p()
@@ -211,12 +296,12 @@ def make(
     if info is None:
         synchronize(*arrays)
         _library.call(name, *arguments, ctypes.byref(state))
-        return Request(state, [*arrays], kept, False)
+        return kind(state, [*arrays], kept, False)
     stream = stream_of(*arrays) if takes_stream else None
     _library.call(name, *arguments, info, ctypes.byref(state))
     if not takes_stream and any(array is not None and array.stream is not None for array in arrays):
         return AfterStreams(state, [*arrays], kept, True)
-    request = Request(state, [*arrays], kept, True)
+    request = kind(state, [*arrays], kept, True)
     request._order_by(stream)
     return request
 

@@ -14,6 +14,7 @@ from mpi4py import MPI
 from laneway import _library
 from laneway._buffers import Array, ArrayLike, Blocks, check_operator, describe, integers, pointer, row_handle, synchronize
 from laneway._forms import Call, Runners, forms
+from laneway._partitioned import Partitioned
 from laneway._request import Request, make
 
 Ranks: TypeAlias = Sequence[int] | np.ndarray[Any, Any]
@@ -77,6 +78,57 @@ class Topology:
                 info, ctypes.byref(self._state),
             )  # fmt: skip
         self._finalizer = weakref.finalize(self, _release, self._state)
+
+    @classmethod
+    def _of(cls, comm: MPI.Comm, function: str, *arguments: Any) -> Topology:
+        """What a function of the library makes, with the neighbours that it has found."""
+        made, degrees = cls.__new__(cls), (ctypes.c_int(), ctypes.c_int())
+        made.comm, made._state = comm, ctypes.c_void_p()
+        _library.call(function, *arguments, ctypes.byref(made._state), *([None] if function.startswith("LNW_Topology_create") else []))
+        made._finalizer = weakref.finalize(made, _release, made._state)
+        _library.call("LNW_Topology_get_neighbors_count", made._state, *(ctypes.byref(each) for each in degrees))
+        lists = [(ctypes.c_int * max(each.value, 1))() for each in degrees]
+        _library.call("LNW_Topology_get_neighbors", made._state, degrees[0], lists[0], degrees[1], lists[1])
+        made.sources, made.destinations = (list(found[: each.value]) for found, each in zip(lists, degrees, strict=True))
+        return made
+
+    @classmethod
+    def from_comm(cls, comm: MPI.Comm) -> Topology:
+        """The neighbours, and the hints, of a distributed-graph, graph or Cartesian communicator of mpi4py. Collective.
+
+        >>> grid = comm.Create_cart([comm.size], periods=[True])
+        >>> laneway.Topology.from_comm(grid).sources == [(comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size]
+        True
+        """
+        return cls._of(comm, "LNW_Topology_from_comm", _library.handle(comm))
+
+    @classmethod
+    def _one_side(cls, comm: MPI.Comm, function: str, ranks: Ranks, what: str, hints: dict[str, object]) -> Topology:
+        known = [operator.index(rank) for rank in ranks]
+        weights = _library.ints([1] * len(known), "weights")
+        with _library.Hints(hints) as info:
+            return cls._of(comm, function, _library.handle(comm), len(known), _library.ints(known, what), weights, info)
+
+    @classmethod
+    def from_destinations(cls, comm: MPI.Comm, destinations: Ranks, **hints: object) -> Topology:
+        """From the ranks that this one sends to alone; who sends to it is found. Collective.
+
+        >>> ring = laneway.Topology.from_destinations(comm, [(comm.rank + 1) % comm.size])
+        >>> ring.sources == [(comm.rank - 1) % comm.size]
+        True
+        """
+        return cls._one_side(comm, "LNW_Topology_create_from_destinations", destinations, "destinations", hints)
+
+    @classmethod
+    def from_sources(cls, comm: MPI.Comm, sources: Ranks, **hints: object) -> Topology:
+        """From the ranks that this one needs something from; who needs something from it is found. Collective."""
+        return cls._one_side(comm, "LNW_Topology_create_from_sources", sources, "sources", hints)
+
+    def __enter__(self) -> Topology:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.free()
 
     def free(self) -> None:
         """Free the topology. Requests made on it live on."""
@@ -189,11 +241,13 @@ class Topology:
         recvcounts: Any,
         recvindices: Any,
         op: MPI.Op | None = None,
+        partitions: tuple[Any, Any] | None = None,
         **hints: object,
-    ) -> Request:
+    ) -> Any:
         """A persistent alltoallv of any rows: the k-th destination gets the rows of the next ``sendcounts[k]`` entries of
         `sendindices`, and what the k-th source sends goes to rows `recvindices`. With `op` it is combined there. Collective.
-        `send` and `recv` may be one array.
+        `send` and `recv` may be one array. With `partitions`, one list of numbers for the destinations and one for the sources, the
+        request is a Partitioned, and blocks leave in so many parts.
 
         >>> rank, size = comm.rank, comm.size
         >>> ring = laneway.Topology(comm, [(rank - 1) % size], [(rank + 1) % size])
@@ -222,5 +276,119 @@ class Topology:
             check_operator("indexed_init", self.comm.rank, op, receiving)
             arguments.append(_library.handle(op))
         function = f"LNW_Neighbor_{'alltoallv' if op is None else 'reducev'}_init_indexed_topology_c"
+        if partitions is not None:
+            if op is not None:
+                raise ValueError(f"{where}: op: partitions are written, not combined")
+            function = "LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c"
+            arguments += self._partitions("indexed_init", partitions)
         with _library.Hints(hints) as info:
-            return make(function, [*arguments, self._state], [sending, receiving], [self], info)
+            kind = Request if partitions is None else Partitioned
+            return make(function, [*arguments, self._state], [sending, receiving], [self], info, kind=kind)
+
+    def _partitions(self, call: str, partitions: tuple[Any, Any]) -> list[Any]:
+        found = []
+        for what, numbers, degree in zip(("send", "recv"), partitions, (len(self.destinations), len(self.sources)), strict=True):
+            given = [operator.index(number) for number in numbers]
+            if len(given) != degree or min(given, default=1) < 1:
+                raise ValueError(f"{call}: rank {self.comm.rank}: {what}partitions is {given}, and there are {degree} neighbours")
+            found.append(_library.ints(given, f"{what}partitions"))
+        return found
+
+    def partitioned_init(
+        self,
+        send: ArrayLike,
+        sendcounts: Any,
+        sendpartitions: Any,
+        recv: ArrayLike,
+        recvcounts: Any,
+        recvpartitions: Any,
+        sdispls: Any = None,
+        rdispls: Any = None,
+        **hints: object,
+    ) -> Partitioned:
+        """A persistent alltoallv whose blocks leave in parts, as each is ready: the block of ``sendcounts[k]`` rows for the k-th
+        destination in ``sendpartitions[k]``. Both sides choose their own numbers. Collective.
+
+        >>> rank, size = comm.rank, comm.size
+        >>> ring = laneway.Topology(comm, [(rank - 1) % size], [(rank + 1) % size])
+        >>> x, received = np.zeros(4), np.zeros(4)
+        >>> request = ring.partitioned_init(x, [4], [2], received, [4], [2])
+        >>> with request:
+        ...     for part in (1, 0):
+        ...         x[2 * part : 2 * part + 2] = 10.0 * rank + part
+        ...         request.ready_edge(0, part)
+        >>> (received - 10.0 * ring.sources[0]).tolist()
+        [0.0, 0.0, 1.0, 1.0]
+        """
+        call = self._v("partitioned_init", send, sendcounts, recv, recvcounts, sdispls, rdispls)
+        parts = self._partitions("partitioned_init", (sendpartitions, recvpartitions))
+        with _library.Hints(hints) as info:
+            arguments = [*call.arguments, *parts, self._state]
+            name = "LNW_Neighbor_alltoallv_init_partitioned_topology_c"
+            return make(name, arguments, call.arrays, [self], info, kind=Partitioned)
+
+
+def _made_comm(function: str, *arguments: Any) -> MPI.Distgraphcomm:
+    made = MPI.Distgraphcomm()
+    _library.call(function, *arguments, ctypes.c_void_p(MPI._addressof(made)))
+    return made
+
+
+def _weights(values: Any, what: str) -> Any:
+    return ctypes.c_void_p(int(MPI.UNWEIGHTED)) if values is None else _library.ints(values, what)
+
+
+def dist_graph_create_adjacent(
+    comm: MPI.Comm,
+    sources: Ranks,
+    destinations: Ranks,
+    sourceweights: Any = None,
+    destweights: Any = None,
+    reorder: bool = False,
+    **hints: object,
+) -> MPI.Distgraphcomm:
+    """As MPI's ``Create_dist_graph_adjacent``, with the library's reordering: where `reorder` is true, ranks with heavy edges
+    between them come to one node. Weights are of all edges or of none. Collective.
+
+    >>> ring = laneway.dist_graph_create_adjacent(comm, [(comm.rank - 1) % comm.size], [(comm.rank + 1) % comm.size])
+    >>> ring.Get_dist_neighbors_count()[:2]
+    (1, 1)
+    >>> ring.Free()
+    """
+    with _library.Hints(hints) as info:
+        return _made_comm(
+            "LNW_Dist_graph_create_adjacent", _library.handle(comm),
+            len(sources), _library.ints(sources, "sources"), _weights(sourceweights, "sourceweights"),
+            len(destinations), _library.ints(destinations, "destinations"), _weights(destweights, "destweights"),
+            info, ctypes.c_int(bool(reorder)),
+        )  # fmt: skip
+
+
+def dist_graph_create(
+    comm: MPI.Comm, sources: Ranks, degrees: Any, destinations: Ranks, weights: Any = None, reorder: bool = False, **hints: object
+) -> MPI.Distgraphcomm:
+    """As MPI's ``Create_dist_graph``: each rank may say any edges. ``degrees[i]`` of the `destinations` are those of
+    ``sources[i]``. Collective."""
+    if sum(degrees) != len(destinations) or len(degrees) != len(sources):
+        raise ValueError(f"dist_graph_create: rank {comm.rank}: {len(sources)} sources, degrees {list(degrees)}, {len(destinations)} edges")
+    with _library.Hints(hints) as info:
+        return _made_comm(
+            "LNW_Dist_graph_create", _library.handle(comm), len(sources), _library.ints(sources, "sources"),
+            _library.ints(degrees, "degrees"), _library.ints(destinations, "destinations"), _weights(weights, "weights"),
+            info, ctypes.c_int(bool(reorder)),
+        )  # fmt: skip
+
+
+class _Reorder(ctypes.Structure):
+    _fields_ = (
+        *((name, _library.Count) for name in ("weight", "cut_before", "cut_after")),
+        *((name, ctypes.c_int) for name in ("moved", "has_partitioner")),
+    )
+
+
+def reordering(comm: MPI.Distgraphcomm) -> dict[str, int]:
+    """What reordering has brought to a communicator of ``dist_graph_create_adjacent``: the ``weight`` of all edges, those between
+    nodes ``cut_before`` and ``cut_after``, how many processes have ``moved``, and whether the library ``has_partitioner``."""
+    found = _Reorder()
+    _library.call("LNW_Comm_get_reorder_sized", _library.handle(comm), ctypes.c_size_t(ctypes.sizeof(found)), ctypes.byref(found))
+    return {str(field[0]): getattr(found, field[0]) for field in _Reorder._fields_}

@@ -17,7 +17,7 @@ from laneway_tools.places.errors import UserError
 from laneway_tools.places.paths import root
 
 pytest.importorskip("mpi4py")
-MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "lifetimes"))
+MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "lifetimes", "families"))
 needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 
 
