@@ -1,5 +1,5 @@
-// Blocking all-to-alls with unequal blocks, whose sizes only their two ends know, against MPI's own, bit for bit; and
-// how many messages and allocations they take.
+// Blocking and nonblocking all-to-alls with unequal blocks, whose sizes only their two ends know, against MPI's own,
+// bit for bit; and how many messages and allocations they take.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -89,6 +89,26 @@ class Call {
     EXPECT_MPI(LNW_Alltoallv(sent.data(), sendcounts.data(), senddispls.data(), MPI_BYTE, received.data(),
                              recvcounts.data(), recvdispls.data(), MPI_UNSIGNED_CHAR, comm));
   }
+  void start(MPI_Comm comm) {
+    EXPECT_MPI(LNW_Ialltoallv(sent.data(), sendcounts.data(), senddispls.data(), MPI_BYTE, received.data(),
+                              recvcounts.data(), recvdispls.data(), MPI_UNSIGNED_CHAR, comm, &request));
+    // The program may use the arrays again.
+    for (std::vector<int>* array : {&sendcounts, &senddispls, &recvcounts, &recvdispls})
+      std::fill(array->begin(), array->end(), -1);
+  }
+  void wait() { EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE)); }
+  [[nodiscard]] std::string strategy() const {
+    MPI_Info info = MPI_INFO_NULL;
+    EXPECT_MPI(LNW_Request_get_info(request, &info));
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+    MPI_Info_get(info, "lnw_strategy", MPI_MAX_INFO_VAL, value, &found);
+    MPI_Info_free(&info);
+    return value;
+  }
+
+  LNW_Request request = LNW_REQUEST_NULL;
+
   void expect() const { EXPECT_EQ(received, expected); }
 
  private:
@@ -329,6 +349,169 @@ TEST_F(Bundled, RanksMayBeLate) {
       EXPECT_EQ(sum, size());
     }
   }
+}
+
+/// A communicator on which nonblocking calls are bundled from the next one on.
+Comm with_memory_for_nonblocking() {
+  Comm comm = duplicate_of(MPI_COMM_WORLD);
+  EXPECT_MPI(LNW_Barrier(comm.get()));  // after which it is known who shares a node
+  for (int turn = 0; turn < 2; ++turn) {
+    Call call;
+    call.fill(turn, [](int from, int to) { return from + to; });
+    call.start(comm.get());
+    EXPECT_NE(call.strategy(), "bundled");
+    call.wait();
+    call.expect();
+  }
+  EXPECT_MPI(LNW_Barrier(comm.get()));
+  return comm;
+}
+
+TEST_F(Bundled, NonblockingAgreesWithMpiOnAllMachines) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Elements gaps{gaps_, 4 * sizeof(int)};
+  for (const std::string& described : machines()) {
+    const Setting machine("LANEWAY_MACHINE", described);
+    for (const std::string operation : {"alltoallv", "alltoallw"})
+      for (const bool derived : {false, true}) {
+        SCOPED_TRACE(operation + " on " + described);
+        const Setting local("LANEWAY_LOCAL_MESSAGE", derived ? "64" : "1000");
+        const Comm comm = with_memory_for_nonblocking();
+        test::Dense dense{.operation = operation, .comm = comm.get()};
+        if (derived) dense.sent = dense.received = gaps;
+        for (const int count : {0, 1, 40, 600}) {
+          dense.count = count;
+          dense.in_place = !dense.in_place;
+          const std::vector<std::byte> expected = dense.run(Way::mpi);
+          const std::vector<std::byte> received = dense.run(derived ? Way::large_nonblocking : Way::nonblocking);
+          ASSERT_EQ(dense.code, MPI_SUCCESS) << error_text(dense.code);
+          ASSERT_TRUE(received == expected) << count;
+        }
+      }
+  }
+}
+
+TEST_F(Bundled, NonblockingCallsMayBeOnDevices) {
+  if (!uses_devices()) GTEST_SKIP() << "SKIP: no device plugin is loaded";
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", nodes().text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "200");
+  const Comm comm = with_memory_for_nonblocking();
+  for (const std::string operation : {"alltoallv", "alltoallw"})
+    for (const int count : {6, 300, 0, 40}) {
+      test::Dense dense{.operation = operation, .comm = comm.get(), .count = count, .on_devices = true};
+      const std::vector<std::byte> expected = dense.run(Way::mpi);
+      const std::vector<std::byte> received = dense.run(Way::nonblocking);
+      ASSERT_EQ(dense.code, MPI_SUCCESS) << error_text(dense.code);
+      ASSERT_TRUE(received == expected) << operation << ", " << count;
+    }
+}
+
+/// More calls than have memory, some of which block; all ranks start them in one order, and each waits in its own.
+TEST_F(Bundled, CallsMayOverlapAndEndInAnyOrder) {
+  const Nodes all = nodes();
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", all.text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "1024");
+  const Comm comm = with_memory_for_nonblocking();
+  Random shuffled{static_cast<unsigned>(rank() + 1)};
+  for (int turn = 0; turn < 6; ++turn) {
+    if (turn % size() == rank()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    std::vector<Call> calls(7);
+    std::vector<std::size_t> order;
+    (void)messages(all);
+    for (std::size_t n = 0; n < calls.size(); ++n) {
+      const int seed = 10 * turn + static_cast<int>(n);
+      calls[n].fill(seed, [&](int from, int to) { return 1 + (from * 5 + to * 3 + seed) * 97 % 1000; });
+      calls[n].start(comm.get());
+      if (is_cluster(all)) {
+        EXPECT_EQ(calls[n].strategy(), "bundled");
+      }
+      order.push_back(n);
+    }
+    std::shuffle(order.begin(), order.end(), shuffled);
+    if (turn % 2 == 0) EXPECT_MPI(LNW_Barrier(comm.get()));
+    for (const std::size_t n : order) {
+      int flag = turn % 3;
+      while (flag == 0) EXPECT_MPI(LNW_Test(&calls[n].request, &flag, MPI_STATUS_IGNORE));
+      calls[n].wait();
+      calls[n].expect();
+    }
+    const Messages counted = messages(all);
+    if (!is_cluster(all) || turn % 2 == 0) continue;
+    EXPECT_EQ(counted.between, static_cast<int>(calls.size()) * all.count() * (all.count() - 1));
+    EXPECT_EQ(counted.inside, 0);
+  }
+}
+
+/// Datatypes may be freed as soon as a call has started, also where it has to wait for its turn.
+TEST_F(Bundled, DatatypesMayBeFreedWhileCallsWait) {
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", nodes().text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "64");
+  const Comm comm = with_memory_for_nonblocking();
+  const auto ranks = static_cast<std::size_t>(size());
+  constexpr int most = 40;  // pairs of ints, of which every second one is a gap
+  struct Started {
+    std::vector<int> sent, received, counts, displacements;
+    LNW_Request request = LNW_REQUEST_NULL;
+  };
+  std::vector<Started> calls(6);
+  for (std::size_t n = 0; n < calls.size(); ++n) {
+    Started& call = calls[n];
+    call.sent.assign(ranks * 2 * most, rank() * 100 + static_cast<int>(n));
+    call.received.assign(ranks * 2 * most, -1);
+    call.counts.assign(ranks, n % 2 == 0 ? most : 3);
+    for (int peer = 0; peer < size(); ++peer) call.displacements.push_back(peer * most);
+    MPI_Datatype pair = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &pair);
+    MPI_Type_commit(&pair);
+    EXPECT_MPI(LNW_Ialltoallv(call.sent.data(), call.counts.data(), call.displacements.data(), pair,
+                              call.received.data(), call.counts.data(), call.displacements.data(), pair, comm.get(),
+                              &call.request));
+    MPI_Type_free(&pair);
+  }
+  for (std::size_t n = calls.size(); n-- > 0;) {
+    Started& call = calls[n];
+    EXPECT_MPI(LNW_Wait(&call.request, MPI_STATUS_IGNORE));
+    for (std::size_t i = 0; i < call.received.size(); ++i) {
+      const std::size_t element = i % (2 * most) / 2;
+      const bool is_there = i % 2 == 0 && element < static_cast<std::size_t>(call.counts[0]);
+      const int from = static_cast<int>(i / (2 * most));
+      ASSERT_EQ(call.received[i], is_there ? from * 100 + static_cast<int>(n) : -1) << "call " << n << ", " << i;
+    }
+  }
+}
+
+TEST_F(Bundled, NonblockingCallsAllocateARequest) {
+#ifdef LANEWAY_TEST_SANITIZED
+  GTEST_SKIP() << "SKIP: the sanitizer has its own operator new";
+#endif
+  const Nodes all = nodes();
+  if (!is_cluster(all)) GTEST_SKIP() << "SKIP: one node";
+  const Setting progress("LANEWAY_PROGRESS", "wait");
+  const Setting machine("LANEWAY_MACHINE", all.text());
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "512");
+  const Comm comm = with_memory_for_nonblocking();
+  long in_start = 0, in_wait = 0;
+  constexpr int turns = 12;
+  for (int turn = 0; turn < turns; ++turn) {
+    Call call;
+    call.fill(turn, [&](int from, int to) { return (from * 5 + to * 3 + turn) * 97 % 1000; });
+    const long before = allocations.load();
+    call.start(comm.get());
+    const long started = allocations.load();
+    int flag = 0;
+    EXPECT_MPI(LNW_Test(&call.request, &flag, MPI_STATUS_IGNORE));
+    call.wait();
+    if (turn > 3) {
+      in_start += started - before;
+      in_wait += allocations.load() - started;
+    }
+    call.expect();
+  }
+  EXPECT_LE(in_start, 3 * (turns - 4));
+  EXPECT_EQ(in_wait, 0);
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ int run_by_hints(const Place& place, const CollectiveCall& call, std::shared_ptr
     return MPI_SUCCESS;
   }
   if (run_on_shared_device(communicator, known, call)) return MPI_SUCCESS;
-  if (run_bundled(communicator, known, call)) return MPI_SUCCESS;
+  if (run_bundled(communicator, known, place.comm, call)) return MPI_SUCCESS;
   if (!cached) cached = plan_call(communicator, known, call, place, Phases::one);
   return run_cached(communicator, *cached, place.comm, call, known->hints.progress == ProgressHint::wait);
 }
@@ -335,6 +335,7 @@ std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) 
   if (std::unique_ptr<Request> fixed = start_fixed(comm, call)) return fixed;
   if (!known) return start_mpi(place, call, mpi_reasons("which ranks share a node is learnt in a call that blocks"));
   Communicator& communicator = Communicator::of_nonblocking(comm);
+  if (std::unique_ptr<Request> together = start_bundled(communicator, known, place, call)) return together;
   if (!cached) cached = plan_call(communicator, known, call, place, Phases::split);
   // Counted here, tried in a later call that may block.
   if (TunedDense* const tuned = cached->tuned.get()) {

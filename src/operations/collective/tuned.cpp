@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/simulated.hpp"
 #include "communicator/control/agreement.hpp"
@@ -243,6 +244,7 @@ void DenseAutotuner::tune(Communicator& communicator, const PrivateComm& comm, M
   are_due_ = false;
   ++version_;
   together(comm, [&] {
+    for (const auto& step : std::exchange(steps_, {})) step(communicator);
     for (const std::shared_ptr<TunedDense>& entry : entries_) {
       if (!entry->is_due()) continue;
       entry->end({});  // also if the trial fails

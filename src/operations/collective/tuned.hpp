@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,11 +96,17 @@ class DenseAutotuner final : public Attachment {
   [[nodiscard]] bool are_due() const { return are_due_; }
   /// Another number after each time that some have been tried.
   [[nodiscard]] std::uint64_t version() const { return version_; }
+  /// What else takes all ranks, and is due in the same order on all of them. It is done in that call, too.
+  void do_when_due(std::function<void(Communicator&)> step) {
+    steps_.push_back(std::move(step));
+    are_due_ = true;
+  }
   /// Does so, on buffers of its own. Collective.
   void tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users);
 
   void on(Change) override {
     entries_.clear();
+    steps_.clear();
     are_due_ = false;
   }
 
@@ -110,6 +117,7 @@ class DenseAutotuner final : public Attachment {
 
   bool are_due_ = false;
   std::uint64_t version_ = 0;
+  std::vector<std::function<void(Communicator&)>> steps_;
   std::vector<std::shared_ptr<TunedDense>> entries_;
 };
 

@@ -65,4 +65,10 @@ void BlockSide::Block::scatter(const std::byte* from) const {
   });
 }
 
+void CallBlocks::describe(const CollectiveCall& call) {
+  in_place = call.sendbuf == MPI_IN_PLACE;
+  send.describe(in_place ? call.receive : call.send, in_place ? call.recvbuf : const_cast<void*>(call.sendbuf), types);
+  receive.describe(call.receive, call.recvbuf, types);
+}
+
 }  // namespace laneway

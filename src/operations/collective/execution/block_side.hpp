@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/bytes/types.hpp"
-#include "communicator/arguments/call.hpp"
+#include "communicator/arguments/collective.hpp"
 #include "communicator/datatypes/datatype.hpp"
 
 namespace laneway {
@@ -52,6 +52,19 @@ class BlockSide {
 
  private:
   std::vector<Block> blocks_;
+};
+
+/// Both sides of a call, for as long as it runs.
+struct CallBlocks {
+  explicit CallBlocks(Rank ranks) : send(ranks), receive(ranks) {}
+  /// In place, what is sent lies where the receive side says.
+  void describe(const CollectiveCall& call);
+
+  BlockSide send;
+  BlockSide receive;
+  CallTypes types;
+  bool in_place = false;
+  bool keeps_types = true;  ///< false: the program may have freed its datatypes, of which the maps are left
 };
 
 }  // namespace laneway

@@ -20,8 +20,6 @@ namespace laneway {
 
 namespace {
 
-constexpr int bundle_tag = PrivateComm::blocking_tag;
-constexpr int long_tag = bundle_tag + 1;
 constexpr std::int64_t most_memory = std::numeric_limits<int>::max();  // so that MPI can count the bytes of a bundle
 
 std::vector<Rank> ranks_by_place(const Layout& layout) {
@@ -44,15 +42,16 @@ bool is_misplaced(const BlockSide::Block& block) {
 
 }  // namespace
 
-BundledAlltoall::BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const DenseKnowledge> known)
+BundledAlltoall::BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const DenseKnowledge> known,
+                                 int tag)
     : comm_(std::move(comm)),
       known_(std::move(known)),
+      bundle_tag_(tag),
+      long_tag_(tag + 1),
       lanes_(known_->layout, known_->hints.lowering.network_message_bytes),
       home_(known_->layout.region(comm_->rank())),
       index_(known_->layout.index(comm_->rank())),
       ranks_(ranks_by_place(known_->layout)),
-      send_(comm_->size()),
-      receive_(comm_->size()),
       parts_(members()),
       cursors_(members()),
       places_(2 * ranks_.size()) {
@@ -65,8 +64,8 @@ BundledAlltoall::BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_
 }
 
 std::unique_ptr<BundledAlltoall> BundledAlltoall::make(std::shared_ptr<PrivateComm> comm,
-                                                       std::shared_ptr<const DenseKnowledge> known) {
-  std::unique_ptr<BundledAlltoall> made(new BundledAlltoall(comm, known));
+                                                       std::shared_ptr<const DenseKnowledge> known, int tag, int of) {
+  std::unique_ptr<BundledAlltoall> made(new BundledAlltoall(comm, known, tag));
   const Hints& hints = known->hints;
   const Rank rank = comm->rank();
   const std::int64_t moved = made->lanes_.most_received(rank) + made->lanes_.most_sent(rank);
@@ -74,7 +73,7 @@ std::unique_ptr<BundledAlltoall> BundledAlltoall::make(std::shared_ptr<PrivateCo
   std::vector<std::int64_t> needs = {2 * (comm->size() + moved), can_share ? 0 : 1};
   needs = reduce_progressing(needs, MPI_INT64_T, MPI_MAX, *comm);
   if (needs[1] != 0) return nullptr;
-  const std::int64_t memory = std::min({hints.local.all_mailboxes_bytes, hints.staging_limit, most_memory});
+  const std::int64_t memory = std::min({hints.local.all_mailboxes_bytes, hints.staging_limit, most_memory}) / of;
   const std::int64_t most = std::min(hints.local.mailbox_bytes, memory / needs[0]);
   const std::int64_t block_bytes = longest_in_bundle(*known->parameters, known->layout.largest(), most);
   if (block_bytes == 0) return nullptr;
@@ -97,27 +96,15 @@ bool BundledAlltoall::share(std::int64_t block_bytes) {
   return true;
 }
 
-void BundledAlltoall::run(const CollectiveCall& call) {
-  require(!has_failed_, ErrorKind::internal, "an earlier all-to-all on this communicator has failed");
-  has_failed_ = true;
-  try {
-    start(call);
-    progress_until([&] { return progress(); });
-  } catch (...) {
-    abandon();
-    throw;
-  }
-  types_.end_call();
-  large_types_.clear();
-  if (static_cast<std::int64_t>(aside_.size()) > known_->hints.staging_limit) aside_ = {};
-  has_failed_ = false;
+void BundledAlltoall::run(CallBlocks& blocks) {
+  start(blocks);
+  progress_until([&] { return progress(); });
 }
 
-void BundledAlltoall::start(const CollectiveCall& call) {
-  const bool in_place = call.sendbuf == MPI_IN_PLACE;
-  send_.describe(in_place ? call.receive : call.send, in_place ? call.recvbuf : const_cast<void*>(call.sendbuf),
-                 types_);
-  receive_.describe(call.receive, call.recvbuf, types_);
+void BundledAlltoall::start(CallBlocks& blocks) {
+  require(!has_failed_, ErrorKind::internal, "an earlier all-to-all on this communicator has failed");
+  has_failed_ = true;
+  blocks_ = &blocks;
   ++call_;
   for (std::size_t member = 0; member < members(); ++member) parts_[member] = memory_.part(member, call_);
   requests_.clear();
@@ -125,13 +112,32 @@ void BundledAlltoall::start(const CollectiveCall& call) {
   expected_.clear();
   under_way_ = seen_ = 0;
   has_crossed_ = false;
-  // In place, all that is sent is copied before anything comes in.
-  if (in_place) post();
-  start_long(in_place);
-  if (!in_place) post();
+  try {
+    // In place, all that is sent is copied before anything comes in.
+    if (blocks.in_place) post();
+    start_long();
+    if (!blocks.in_place) post();
+  } catch (...) {
+    abandon();
+    throw;
+  }
 }
 
 bool BundledAlltoall::progress() {
+  try {
+    if (!advance()) return false;
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  blocks_->types.end_call();
+  large_types_.clear();
+  if (static_cast<std::int64_t>(aside_.size()) > known_->hints.staging_limit) aside_ = {};
+  has_failed_ = false;
+  return true;
+}
+
+bool BundledAlltoall::advance() {
   if (!has_crossed_) {
     if (!have_all_posted()) {
       poll();
@@ -156,42 +162,43 @@ bool BundledAlltoall::progress() {
 }
 
 /// A message of its own for each long block. Ranks begin with their neighbours, so that not all send to one.
-void BundledAlltoall::start_long(bool in_place) {
-  put_aside(in_place);
+void BundledAlltoall::start_long() {
+  put_aside();
   const Rank ranks = comm_->size();
   const Rank rank = comm_->rank();
   for (Rank i = 0; i < ranks; ++i) {
     const Rank from = (rank - i + ranks) % ranks;
     const bool is_own = from == rank;
-    if (is_short(receive_[from].bytes) || (is_own && in_place)) continue;
-    std::byte* const sent = is_own ? send_[rank].together() : nullptr;
-    std::byte* const received = is_own ? receive_[rank].together() : nullptr;
+    if (is_short(received_from(from).bytes) || (is_own && blocks_->in_place)) continue;
+    std::byte* const sent = is_own ? sent_to(rank).together() : nullptr;
+    std::byte* const received = is_own ? received_from(rank).together() : nullptr;
     if (sent != nullptr && received != nullptr) {
-      std::memcpy(received, sent, static_cast<std::size_t>(send_[rank].bytes));
+      std::memcpy(received, sent, static_cast<std::size_t>(sent_to(rank).bytes));
       continue;
     }
     receive_long(from);
     if (is_own) send_long(rank);
   }
   for (Rank i = 1; i < ranks; ++i)
-    if (const Rank to = (rank + i) % ranks; !is_short(send_[to].bytes)) send_long(to);
+    if (const Rank to = (rank + i) % ranks; !is_short(sent_to(to).bytes)) send_long(to);
 }
 
 /// Copies what is sent from where it is about to be received, and finds memory for what MPI would put elsewhere.
-void BundledAlltoall::put_aside(bool in_place) {
+void BundledAlltoall::put_aside() {
   std::int64_t bytes = 0;
   const std::size_t ranks = ranks_.size();
   for (std::size_t i = 0; i < 2 * ranks; ++i) {
     const bool sends = i < ranks;
     const auto peer = static_cast<Rank>(i % ranks);
-    const BlockSide::Block& block = sends ? send_[peer] : receive_[peer];
-    const bool is_aside = !is_short(block.bytes) && ((sends && in_place) || is_misplaced(block));
+    const BlockSide::Block& block = sends ? sent_to(peer) : received_from(peer);
+    const bool is_aside = !is_short(block.bytes) && ((sends && blocks_->in_place) || is_misplaced(block) ||
+                                                     (!blocks_->keeps_types && block.together() == nullptr));
     places_[i] = is_aside ? bytes : -1;
     bytes += is_aside ? block.bytes : 0;
   }
   if (static_cast<std::size_t>(bytes) > aside_.size()) aside_.resize(static_cast<std::size_t>(bytes));
   for (std::size_t i = 0; i < ranks; ++i)
-    if (places_[i] >= 0) send_[static_cast<Rank>(i)].gather(aside_.data() + places_[i]);
+    if (places_[i] >= 0) sent_to(static_cast<Rank>(i)).gather(aside_.data() + places_[i]);
 }
 
 MPI_Request* BundledAlltoall::add(const Message& message) {
@@ -221,19 +228,19 @@ Given given(const BlockSide::Block& block, std::byte* bytes_at, std::vector<Made
 }  // namespace
 
 void BundledAlltoall::receive_long(Rank from) {
-  const BlockSide::Block& block = receive_[from];
+  const BlockSide::Block& block = received_from(from);
   const std::int64_t place = places_[ranks_.size() + static_cast<std::size_t>(from)];
   const bool is_aside = place >= 0;
   const Given to = given(block, is_aside ? aside_.data() + place : block.together(), large_types_);
   MPI_Request* const request = add({.peer = is_aside ? from : -1, .place = place});
-  check_mpi(MPI_Irecv(to.first, to.count, to.type, from, long_tag, comm_->get(), request), "MPI_Irecv");
+  check_mpi(MPI_Irecv(to.first, to.count, to.type, from, long_tag_, comm_->get(), request), "MPI_Irecv");
 }
 
 void BundledAlltoall::send_long(Rank to) {
-  const BlockSide::Block& block = send_[to];
+  const BlockSide::Block& block = sent_to(to);
   const std::int64_t place = places_[static_cast<std::size_t>(to)];
   const Given from = given(block, place >= 0 ? aside_.data() + place : block.together(), large_types_);
-  check_mpi(MPI_Isend(from.first, from.count, from.type, to, long_tag, comm_->get(), add({})), "MPI_Isend");
+  check_mpi(MPI_Isend(from.first, from.count, from.type, to, long_tag_, comm_->get(), add({})), "MPI_Isend");
 }
 
 /// Leaves short blocks for others, and what is to be known of them, in this rank's part of the node's memory.
@@ -247,12 +254,12 @@ void BundledAlltoall::post() {
     part.received[region] = 0;
     for (Rank left = layout.size(region); left > 0; --left, ++place) {
       const Rank peer = ranks_[place];
-      const BlockSide::Block& block = send_[peer];
+      const BlockSide::Block& block = sent_to(peer);
       const std::int64_t bytes = is_short(block.bytes) ? block.bytes : 0;
       if (bytes > 0) block.gather(part.blocks + end);
       part.sizes[place] = static_cast<std::int32_t>(bytes);
       end += bytes;
-      part.received[region] += is_short(receive_[peer].bytes) ? receive_[peer].bytes : 0;
+      part.received[region] += is_short(received_from(peer).bytes) ? received_from(peer).bytes : 0;
     }
     part.sent[region] = end - part.begins[region];
   }
@@ -298,7 +305,8 @@ void BundledAlltoall::receive_bundles(Rank region) {
       received_ += bytes;
       const Rank from = lanes_.sender(lane, region, home_);
       MPI_Request* const request = add({.region = region, .bytes = bytes});
-      check_mpi(MPI_Irecv(to, static_cast<int>(bytes), MPI_BYTE, from, bundle_tag, comm_->get(), request), "MPI_Irecv");
+      check_mpi(MPI_Irecv(to, static_cast<int>(bytes), MPI_BYTE, from, bundle_tag_, comm_->get(), request),
+                "MPI_Irecv");
     }
   }
   if (parts_[own()].received[region] == 0) return;
@@ -319,7 +327,7 @@ void BundledAlltoall::send_bundle(Rank region) {
   fill_bundle(region, BundleLanes::first(there, lanes, lane), BundleLanes::first(there, lanes, lane + 1), bundle);
   if (bundled_ == before) return;
   const Rank to = lanes_.receiver(lane, home_, region);
-  check_mpi(MPI_Isend(bundle, static_cast<int>(bundled_ - before), MPI_BYTE, to, bundle_tag, comm_->get(), add({})),
+  check_mpi(MPI_Isend(bundle, static_cast<int>(bundled_ - before), MPI_BYTE, to, bundle_tag_, comm_->get(), add({})),
             "MPI_Isend");
 }
 
@@ -348,7 +356,7 @@ void BundledAlltoall::take_local() {
   std::int64_t taken = 0;
   for (std::size_t member = 0; member < members(); ++member) {
     const BundleMemory::Part& part = parts_[member];
-    const BlockSide::Block& block = receive_[ranks_[static_cast<std::size_t>(before) + member]];
+    const BlockSide::Block& block = received_from(ranks_[static_cast<std::size_t>(before) + member]);
     if (!is_short(block.bytes) || block.bytes == 0) continue;
     std::int64_t at = part.begins[home_];
     for (Rank place = before; place < before + index_; ++place) at += part.sizes[place];
@@ -364,7 +372,7 @@ void BundledAlltoall::take(const Expected& expected) {
   const std::byte* const first = from;
   std::size_t place = static_cast<std::size_t>(known_->layout.ranks_before(expected.region));
   for (Rank left = known_->layout.size(expected.region); left > 0; --left, ++place) {
-    const BlockSide::Block& block = receive_[ranks_[place]];
+    const BlockSide::Block& block = received_from(ranks_[place]);
     if (!is_short(block.bytes)) continue;
     block.scatter(from);
     from += block.bytes;
@@ -401,7 +409,7 @@ void BundledAlltoall::poll() {
 void BundledAlltoall::complete(std::size_t number, const MPI_Status& status) {
   --under_way_;
   const Message& message = messages_[number];
-  if (message.peer >= 0) receive_[message.peer].scatter(aside_.data() + message.place);
+  if (message.peer >= 0) received_from(message.peer).scatter(aside_.data() + message.place);
   if (message.region < 0) return;
   int bytes = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");

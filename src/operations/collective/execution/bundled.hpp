@@ -22,9 +22,11 @@ namespace laneway {
 /// others: Configurable Non-uniform All-to-all Algorithms, HPDC 2025, do the same by rounds of a radix.)
 class BundledAlltoall {
  public:
-  /// Null on all ranks where those of some node cannot share memory, or no block is worth it. Collective.
+  /// Null on all ranks where those of some node cannot share memory, or no block is worth it. `tag` and the next one
+  /// are used for nothing else. `of`: how many such share what hints allow of memory. Collective.
   [[nodiscard]] static std::unique_ptr<BundledAlltoall> make(std::shared_ptr<PrivateComm> comm,
-                                                             std::shared_ptr<const DenseKnowledge> known);
+                                                             std::shared_ptr<const DenseKnowledge> known, int tag,
+                                                             int of = 1);
   ~BundledAlltoall() = default;
   BundledAlltoall(const BundledAlltoall&) = delete;
   BundledAlltoall& operator=(const BundledAlltoall&) = delete;
@@ -32,12 +34,18 @@ class BundledAlltoall {
   /// The longest block that travels in a bundle; equal on all ranks.
   [[nodiscard]] std::int64_t block_bytes() const { return block_bytes_; }
 
-  /// A call that has been found good, with buffers that the host may touch; blocking. Allocates nothing where its
-  /// datatypes have been seen, but for blocks of over 2 GiB and those that are put aside, of which there has been less.
-  void run(const CollectiveCall& call);
+  /// @name A call that has been found good, with buffers that the host may touch
+  /// One after another; all ranks in the same order. Allocate nothing but for blocks of over 2 GiB, and for those that
+  /// are put aside, of which there has been less. `blocks` must outlive the call.
+  /// @{
+  void run(CallBlocks& blocks);
+  void start(CallBlocks& blocks);
+  /// True when complete.
+  [[nodiscard]] bool progress();
+  /// @}
 
  private:
-  BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const DenseKnowledge> known);
+  BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_ptr<const DenseKnowledge> known, int tag);
   [[nodiscard]] bool share(std::int64_t block_bytes);
 
   /// What a message is, whose request has the same number.
@@ -54,12 +62,12 @@ class BundledAlltoall {
     std::int64_t skipped;  ///< bytes for others before
   };
 
-  void start(const CollectiveCall& call);
-  [[nodiscard]] bool progress();
-
+  [[nodiscard]] bool advance();
+  [[nodiscard]] const BlockSide::Block& sent_to(Rank peer) const { return blocks_->send[peer]; }
+  [[nodiscard]] const BlockSide::Block& received_from(Rank peer) const { return blocks_->receive[peer]; }
   [[nodiscard]] bool is_short(std::int64_t bytes) const { return bytes <= block_bytes_; }
-  void start_long(bool in_place);
-  void put_aside(bool in_place);
+  void start_long();
+  void put_aside();
   void receive_long(Rank from);
   void send_long(Rank to);
   void post();
@@ -80,6 +88,8 @@ class BundledAlltoall {
 
   const std::shared_ptr<PrivateComm> comm_;
   const std::shared_ptr<const DenseKnowledge> known_;
+  const int bundle_tag_;
+  const int long_tag_;
   const BundleLanes lanes_;
   const Rank home_;
   const Rank index_;               // among the members of the node
@@ -88,9 +98,7 @@ class BundledAlltoall {
   BundleMemory memory_;
 
   std::uint64_t call_ = 0;  // its number
-  CallTypes types_;
-  BlockSide send_;
-  BlockSide receive_;
+  CallBlocks* blocks_ = nullptr;
   std::vector<BundleMemory::Part> parts_;  // of the members, for this call
   std::size_t seen_ = 0;                   // members that have posted
   bool has_crossed_ = false;
