@@ -1,6 +1,7 @@
 #include "api/dense.hpp"
 
 #include "operations/collective/collective.hpp"
+#include "operations/request/request_counters.hpp"
 
 namespace laneway {
 
@@ -17,7 +18,10 @@ int dense_blocking(const char* name, MPI_Comm comm, const CollectiveCall& call) 
   try {
     require_running_for(comm);
     progress_all();
-    return run_dense(comm, call);
+    const int code = run_dense(comm, call);
+    const Communicator* const known = code == MPI_SUCCESS ? Communicator::find_any(comm) : nullptr;
+    if (code == MPI_SUCCESS) count_blocking(known != nullptr ? &known->known_private_comm() : nullptr);
+    return code;
   } catch (...) {
     return raise_on(comm, name);
   }

@@ -10,6 +10,7 @@
 #include "laneway/operation.h"
 #include "operations/neighborhood/neighbor_mpi.hpp"
 #include "operations/neighborhood/neighborhood.hpp"
+#include "operations/request/request_counters.hpp"
 
 namespace laneway {
 
@@ -101,7 +102,9 @@ template <class Where>
 int blocking(const char* name, Where where, const Call& call) noexcept {
   return guarded(name, where, [&] {
     check_first(where, call);
-    run_blocking(communicator_of(where), call);
+    Communicator& communicator = communicator_of(where);
+    run_blocking(communicator, call);
+    count_blocking(&communicator.known_private_comm());
   });
 }
 template int blocking(const char*, MPI_Comm, const Call&) noexcept;

@@ -24,11 +24,13 @@ std::int64_t of_exchanges(const RequestCounts& counts) {
   return counts.of_exchanges.*member;
 }
 
-constexpr std::array<CounterRow, 11> counter_rows{{
+constexpr std::array<CounterRow, 12> counter_rows{{
     {"requests_made", "persistent and nonblocking requests", [](const RequestCounts& all) { return all.made; }},
     {"requests", "persistent requests that have not been freed", [](const RequestCounts& all) { return all.live; }},
     {"exchanges", "exchanges of requests that have been started",
      [](const RequestCounts& all) { return all.exchanges; }},
+    {"blocking_calls", "blocking neighborhood and dense operations that have returned",
+     [](const RequestCounts& all) { return all.blocking; }},
     {"messages", "messages that this rank sends in exchanges of persistent requests",
      of_exchanges<&Statistics::messages>},
     {"bytes", "bytes in them", of_exchanges<&Statistics::bytes>},

@@ -114,6 +114,28 @@ TEST_F(Continuations, OnceForEachStartWhenAllHasCome) {
   }
 }
 
+/// No rank calls the library between start and the end.
+TEST_F(Continuations, OfExactSumsByTheThread) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level != MPI_THREAD_MULTIPLE) GTEST_SKIP() << "SKIP: this MPI library does not provide MPI_THREAD_MULTIPLE";
+  const Info info(Hints{{"lnw_progress", "thread"}, {"lnw_order", "exact"}});
+  const double mine = 0.1 * (rank() + 1);
+  double sum = -1;
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Allreduce_init(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, info.get(), &request));
+  Calls calls;
+  EXPECT_MPI(LNW_Request_on_complete(request, Calls::count, &calls));
+  EXPECT_MPI(LNW_Start(&request));
+  for (const double end = MPI_Wtime() + 20; calls.number == 0 && MPI_Wtime() < end;) std::this_thread::yield();
+  EXPECT_EQ(calls.number, 1);
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  double expected = 0;
+  for (int other = 0; other < size(); ++other) expected += 0.1 * (other + 1);
+  EXPECT_NEAR(sum, expected, 1e-12);
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
 TEST_F(Continuations, OfNonblockingOperations) {
   const Comm graph = make_graph(MPI_COMM_WORLD, random_shape(12, rank(), size()));
   for (int turn = 0; turn < 4; ++turn) {

@@ -86,6 +86,7 @@ class ExactWork final : public Work {
   void fill(MPI_Status& status) const override { work_->fill(status); }
   [[nodiscard]] MPI_Comm users() const override { return work_->users(); }
   [[nodiscard]] const StagingArena* shared_staging() const override { return work_->shared_staging(); }
+  [[nodiscard]] Progress advanced_by() const override { return work_->advanced_by(); }
 
  private:
   void finish();

@@ -14,6 +14,7 @@ namespace {
 struct Totals : Attachment {
   RequestCounts counts;
   std::atomic<std::int64_t> nonblocking{0};
+  std::atomic<std::int64_t> blocking{0};
 };
 
 std::mutex changes;
@@ -27,6 +28,11 @@ std::vector<RequestCounter*>& all() {
 Totals& totals_of(const PrivateComm* comm) {
   static auto* const process = new Totals;
   return comm == nullptr ? *process : comm->attachment<Totals>();
+}
+
+void count(std::atomic<std::int64_t> Totals::*total, const PrivateComm* comm) {
+  (totals_of(nullptr).*total).fetch_add(1, std::memory_order_relaxed);
+  if (comm != nullptr) (totals_of(comm).*total).fetch_add(1, std::memory_order_relaxed);
 }
 
 void add(Statistics& sum, const Statistics& each, std::int64_t exchanges) {
@@ -72,8 +78,10 @@ void RequestCounter::add_to(RequestCounts& counts) const {
 }
 
 void count_nonblocking(const PrivateComm* comm) {
-  totals_of(nullptr).nonblocking.fetch_add(1, std::memory_order_relaxed);
-  if (comm != nullptr) totals_of(comm).nonblocking.fetch_add(1, std::memory_order_relaxed);
+  count(&Totals::nonblocking, comm);
+}
+void count_blocking(const PrivateComm* comm) {
+  count(&Totals::blocking, comm);
 }
 
 RequestCounts count_requests(const PrivateComm* comm) {
@@ -83,6 +91,7 @@ RequestCounts count_requests(const PrivateComm* comm) {
   const std::int64_t nonblocking = gone.nonblocking.load(std::memory_order_relaxed);
   counts.made += nonblocking;
   counts.exchanges += nonblocking;
+  counts.blocking = gone.blocking.load(std::memory_order_relaxed);
   for (const RequestCounter* const each : all()) {
     if (comm != nullptr && each->comm_ != comm) continue;
     ++counts.live;

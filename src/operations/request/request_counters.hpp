@@ -16,6 +16,7 @@ struct RequestCounts {
   std::int64_t made = 0;
   std::int64_t live = 0;
   std::int64_t exchanges = 0;  ///< started
+  std::int64_t blocking = 0;   ///< calls of operations, also of those that MPI runs
   Statistics of_exchanges{};   ///< of persistent requests; what is held, of one exchange each
 };
 
@@ -46,6 +47,9 @@ class RequestCounter {
 
 /// One that runs once has been started.
 void count_nonblocking(const PrivateComm* comm);
+
+/// A blocking call has run. `comm`: as above.
+void count_blocking(const PrivateComm* comm);
 
 /// Of all requests of the process or, unless null, of those that run on a private communicator. By any thread, unless
 /// another one finds at the same time that an exchange has failed.
