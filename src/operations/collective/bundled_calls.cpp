@@ -68,7 +68,7 @@ class BundledExchange final : public Progressive, public Work {
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(nullptr); }
   [[nodiscard]] bool done() override { return activity_.done(nullptr); }
-  void wait() override { activity_.wait(nullptr); }
+  void wait() override { activity_.wait_listed(); }
   [[nodiscard]] Progress advanced_by() const override { return progress_by(helper_); }
 
   bool progress() override {

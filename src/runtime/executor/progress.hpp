@@ -184,6 +184,10 @@ class Activity {
     active_ = false;
     executor->wait();
   }
+  /// The same, of work that is in a list.
+  void wait_listed() {
+    if (active()) wait_with_others(nullptr);
+  }
 
  private:
   void wait_with_others(Executor* executor);
