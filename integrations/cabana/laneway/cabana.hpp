@@ -233,7 +233,7 @@ class CommunicationPlan<MemorySpace, laneway::CabanaCommSpace> : public Communic
     const auto arrived = arrivals.template data<MPI_Count>();
     std::map<int, MPI_Count> imports;
     for (std::size_t i = 0; i < sources.size(); ++i) imports[sources[i]] = arrived[i];
-    set_neighbors(elements.counts, imports);
+    set_neighbors(elements.counts, imports, elements.counts);
     this->_num_export_element = export_ranks.size();
     return on_device<size_type>(elements.places);
   }
@@ -326,14 +326,16 @@ class CommunicationPlan<MemorySpace, laneway::CabanaCommSpace> : public Communic
     return elements;
   }
 
-  /// This rank first, if it is one; others ascending.
+  /// As Cabana orders them, which programs see in the order of what arrives: ascending, but this rank, if it is one, has
+  /// changed places with the first.
   [[nodiscard]] std::vector<int> unique_neighbors(std::vector<int> ranks) const {
     int own = 0;
     laneway::check(MPI_Comm_rank(this->comm(), &own));
     std::erase_if(ranks, [](int rank) { return rank < 0; });
-    const auto before = [own](int a, int b) { return std::make_pair(a != own, a) < std::make_pair(b != own, b); };
-    std::sort(ranks.begin(), ranks.end(), before);
+    std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    const auto found = std::find(ranks.begin(), ranks.end(), own);
+    if (found != ranks.end()) std::swap(*found, ranks.front());
     return ranks;
   }
 
@@ -383,17 +385,20 @@ class CommunicationPlan<MemorySpace, laneway::CabanaCommSpace> : public Communic
         places.push_back(i);
       }
     }
-    set_neighbors(exports, elements.counts);
+    set_neighbors(exports, elements.counts, elements.counts);
     this->_num_export_element = ranks.size();
     return std::make_tuple(on_device<size_type>(places), on_device<int>(ranks),
                            on_device<int>(std::vector<int>(wanted.begin(), wanted.end())));
   }
 
-  void set_neighbors(const std::map<int, MPI_Count>& exports, const std::map<int, MPI_Count>& imports) {
+  /// Those of `first` come before those that are of the other side alone.
+  void set_neighbors(const std::map<int, MPI_Count>& exports, const std::map<int, MPI_Count>& imports,
+                     const std::map<int, MPI_Count>& first) {
     std::vector<int> ranks;
-    for (const auto* side : {&exports, &imports})
-      for (const auto& [rank, count] : *side) ranks.push_back(rank);
+    for (const auto& [rank, count] : first) ranks.push_back(rank);
     ranks = unique_neighbors(std::move(ranks));
+    for (const auto& [rank, count] : &first == &exports ? imports : exports)
+      if (!first.contains(rank)) ranks.push_back(rank);
     const auto counts_of = [&](const std::map<int, MPI_Count>& side) {
       std::vector<MPI_Count> counts;
       for (const int rank : ranks) {
