@@ -217,7 +217,7 @@ TEST_F(LedgerTest, TagsAreGivenBack) {
   PMPI_Comm_free(&comm);
 }
 
-/// A communicator on which two channels of 1,500 messages to one rank do not fit.
+/// A communicator on which two channels of 2,500 long segments to one rank do not fit.
 struct RingOfFewTags {
   TagLimit limit{4096};
   MPI_Comm comm = duplicate();
@@ -240,9 +240,9 @@ TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
   const int other = ring.other, before = ring.before;
   std::array<LNW_Channel, 4> channels{};
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[2 * i]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 2048, 2500, ring.messages.get(), &channels[2 * i]));
     EXPECT_MPI(
-        LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[2 * i + 1]));
+        LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 2048, 2500, ring.messages.get(), &channels[2 * i + 1]));
   }
   void* data = nullptr;
   MPI_Count bytes = 0;
@@ -265,8 +265,8 @@ TEST_F(LedgerTest, BothEndsHearThatThereAreNoTags) {
   // The tags of the first are free again, when both ends have heard that they have been freed.
   for (std::size_t i = 0; i < 2; ++i) {
     PMPI_Barrier(comm);
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[0]));
-    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[1]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 2048, 2500, ring.messages.get(), &channels[0]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 2048, 2500, ring.messages.get(), &channels[1]));
     EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
     EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
     EXPECT_MPI(LNW_Channel_test_free(channels[0], 0, &flag));
@@ -284,8 +284,8 @@ TEST_F(LedgerTest, EndThatHasHeardOfTheOthersEndLeavesNothing) {
     void* data = nullptr;
     MPI_Count bytes = 0;
     // Two of so many tags do not fit.
-    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 8, 1500, ring.messages.get(), &channels[0]));
-    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 8, 1500, ring.messages.get(), &channels[1]));
+    EXPECT_MPI(LNW_Channel_create(comm, other, LNW_CHANNEL_SEND, 2048, 2500, ring.messages.get(), &channels[0]));
+    EXPECT_MPI(LNW_Channel_create(comm, before, LNW_CHANNEL_RECEIVE, 2048, 2500, ring.messages.get(), &channels[1]));
     EXPECT_MPI(LNW_Channel_put(channels[0], 0, &other, sizeof other));
     EXPECT_MPI(LNW_Channel_wait(channels[1], 0, &data, &bytes));
     EXPECT_MPI(LNW_Channel_release(channels[1], 0));

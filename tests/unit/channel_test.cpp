@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "algorithms/cost/partition_cut.hpp"
 #include "operations/channel/channel_memory.hpp"
+#include "operations/channel/credits.hpp"
 #include "operations/channel/readiness.hpp"
 #include "team.hpp"
 
@@ -132,6 +135,87 @@ TEST(ChannelMemory, SeveralThreadsPutIntoOneSegment) {
     }
   }
   EXPECT_EQ(wrong, 0);
+}
+
+/// Each credit is taken once, with its channel and its segment; what does not fit is not owed.
+TEST(OwedCredits, EachIsTakenOnce) {
+  OwedCredits owed;
+  EXPECT_FALSE(owed.any());
+  EXPECT_FALSE(owed.take());
+  EXPECT_EQ(owed.add(3, 33), 1);
+  EXPECT_EQ(owed.add(3, 63), 2);
+  EXPECT_EQ(owed.add(0, 0), 1);
+  EXPECT_TRUE(owed.has(3, 63));
+  EXPECT_FALSE(owed.has(3, 34));
+  EXPECT_FALSE(owed.has(2, 63));
+  EXPECT_FALSE(owed.has(3, -1));
+  const std::optional<Credits> first = owed.take();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->number, 3);
+  EXPECT_EQ(first->first, 32);
+  EXPECT_EQ(first->mask, 1U << 1 | 1U << 31);
+  const std::optional<Credits> second = owed.take();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->number, 0);
+  EXPECT_EQ(second->first, 0);
+  EXPECT_EQ(second->mask, 1U);
+  EXPECT_FALSE(owed.any());
+  EXPECT_EQ(owed.add(std::int64_t{1} << 20, 0), 0);
+  EXPECT_EQ(owed.add(0, std::int64_t{1} << 17), 0);
+  int fit = 0;
+  for (int number = 0; number < 100; ++number) fit += owed.add(number, 5);
+  EXPECT_EQ(fit, 8);
+}
+
+TEST(OwedCredits, ThreadsAddAndTake) {
+  constexpr int adders = 3, takers = 2;
+  const int rounds = thread_exchanges(3000) / adders;
+  OwedCredits owed;
+  std::array<std::atomic<int>, adders> taken{};
+  std::atomic<int> left{adders};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < adders; ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < rounds; ++round) {
+        while (owed.add(t, round % 40) == 0) std::this_thread::yield();
+        while (taken[static_cast<std::size_t>(t)] <= round) std::this_thread::yield();
+      }
+      --left;
+    });
+  for (int t = 0; t < takers; ++t)
+    threads.emplace_back([&] {
+      while (left > 0)
+        if (const std::optional<Credits> credits = owed.take())
+          taken[static_cast<std::size_t>(credits->number)] += std::popcount(credits->mask);
+        else
+          std::this_thread::yield();
+    });
+  threads.clear();
+  for (const std::atomic<int>& each : taken) EXPECT_EQ(each, rounds);
+  EXPECT_FALSE(owed.any());
+}
+
+/// Credits are owed after some that would have been carried in time, less often after each that was owed in vain, and
+/// as before when enough have been carried since.
+TEST(CreditPolicy, LearnsFromWhatCarriesCredits) {
+  CreditPolicy policy;
+  const auto good_ones = [&] {
+    int n = 0;
+    for (; !policy.owes(); ++n) policy.carried(1000);
+    return n;
+  };
+  EXPECT_EQ(good_ones(), 4);
+  policy.fail();
+  EXPECT_EQ(good_ones(), 8);
+  policy.carried(CreditPolicy::longest + 1);
+  EXPECT_EQ(good_ones(), 16);
+  for (int i = 0; i < 100; ++i) {
+    policy.fail();
+    EXPECT_LE(good_ones(), 64);
+  }
+  for (int i = 0; i < 100; ++i) policy.carried(1000);
+  policy.fail();
+  EXPECT_EQ(good_ones(), 8);
 }
 
 /// Every message goes once, after its last partition and not before the exchange runs, with what the threads have

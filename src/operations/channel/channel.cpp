@@ -72,9 +72,15 @@ Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
       reason_ = error.what();
     }
   }
-  mine_ = pairs_->send_handshake(options_.peer, handshake);
+  {
+    // Another thread may find what the other end sends next.
+    const ShortMessages::Turn turn = pairs_->short_messages().turn();
+    mine_ = pairs_->send_handshake(options_.peer, handshake);
+    if (!is_sender) pairs_->short_messages().expect(key());
+  }
   const Helper helper = find_helper(options_.progress);
   helped_ = helper == Helper::thread_for_all;
+  may_owe_ = helper == Helper::engine;
   activity_.list(*this, progress_by(helper));
   activity_.begin();
   employ(helper);
@@ -91,7 +97,10 @@ Channel::~Channel() {
     if (!memory_ && mapping_) memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
     if (memory_) memory_->close(options_.is_sender);
     if (messages_ && options_.is_sender) progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
-    if (messages_) messages_->leave_buffer();
+    {
+      const ShortMessages::Turn turn = pairs_->short_messages().turn();
+      messages_ ? messages_->leave() : pairs_->short_messages().forget(key());
+    }
     std::shared_ptr<void> kept;
     if (messages_)
       kept = std::move(messages_);
@@ -139,6 +148,8 @@ bool Channel::progress() {
 /// The receiver's handshake says where its memory is; the sender finds out whether it can map it, and says what it
 /// uses.
 bool Channel::meet() {
+  const ShortMessages::Turn turn = pairs_->short_messages().try_turn();
+  if (!turn) return false;
   // In this order: what was said first is heard where what was said last is.
   if (!reply_) reply_ = pairs_->take_answer(options_.peer, mine_);
   if (!other_) other_ = pairs_->take_handshake(options_.peer, mine_);
@@ -191,8 +202,10 @@ void Channel::meet_as_sender(const Handshake& other) {
   }
   if (options_.bytes > INT_MAX) pairs_->answer(options_.peer, mine_, {.what = Reply::no_tags});
   check_message_size();
-  const int first = pairs_->take_tags(options_.peer, mine_, options_.segments);
-  const Answer tags{Reply::messages, first, static_cast<std::int32_t>(options_.segments)};
+  Answer tags{.what = Reply::messages, .first_tag = -1};
+  if (!ChannelMessages::is_short(options_.bytes))
+    tags = {Reply::messages, pairs_->take_tags(options_.peer, mine_, options_.segments),
+            static_cast<std::int32_t>(options_.segments)};
   pairs_->answer(options_.peer, mine_, tags);
   use_messages(tags);
 }
@@ -200,6 +213,7 @@ void Channel::meet_as_sender(const Handshake& other) {
 void Channel::use_memory(std::shared_ptr<std::byte> memory) {
   mapping_ = std::move(memory);
   memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
+  if (!options_.is_sender) pairs_->short_messages().forget(key());
   if (options_.buffer != nullptr) copied_.resize(static_cast<std::size_t>(options_.segments));
   reason_ = "both ends are on one node";
 }
@@ -214,8 +228,9 @@ void Channel::check_message_size() const {
 void Channel::use_messages(const Answer& tags) {
   if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
   messages_ = std::make_shared<ChannelMessages>(
-      ChannelMessages::Way{pairs_->get(), options_.peer, tags.first_tag, pairs_->tag_back(tags.first_tag)},
-      options_.is_sender, options_.bytes, options_.segments, options_.buffer);
+      pairs_->short_messages(),
+      ChannelMessages::Way{pairs_->get(), options_.peer, mine_.number, tags.first_tag, may_owe_}, options_.is_sender,
+      options_.bytes, options_.segments, options_.buffer);
 }
 
 bool Channel::has_opened() {
@@ -295,7 +310,7 @@ bool Channel::is_free(std::int64_t segment) {
 
 void Channel::flush() {
   require(options_.is_sender, ErrorKind::request, "channel is one for receiving");
-  if (state_.load(std::memory_order_acquire) != State::open || memory_) return;
+  if (state_.load(std::memory_order_acquire) != State::open || memory_ || messages_->copies()) return;
   for (std::int64_t s = 0; s < options_.segments; ++s) {
     unsigned turns = 0;
     progress_until([&] {

@@ -93,6 +93,7 @@ class Channel final : private Progressive {
       wait_for_other_end();
   }
   void wait_for_other_end();
+  [[nodiscard]] ShortMessages::Key key() const { return {options_.peer, !options_.is_sender, mine_.number}; }
   [[nodiscard]] bool has_opened();
   [[nodiscard]] bool other_is_closed();
   [[nodiscard]] bool looks_for_other_end(unsigned turns) const;
@@ -120,8 +121,9 @@ class Channel final : private Progressive {
   std::optional<std::chrono::steady_clock::time_point> gone_since_;  // while this end is being freed
   std::atomic<unsigned> fruitless_{0};                               // tests
   std::atomic<bool> closing_{false};
-  bool helped_ = false;  // by the progress thread, also when open
-  Activity activity_;    // last: nobody advances this any more when the rest goes
+  bool helped_ = false;   // by the progress thread, also when open
+  bool may_owe_ = false;  // see ChannelMessages
+  Activity activity_;     // last: nobody advances this any more when the rest goes
 };
 
 }  // namespace laneway

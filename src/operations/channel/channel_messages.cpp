@@ -1,5 +1,8 @@
 #include "operations/channel/channel_messages.hpp"
 
+#include <bit>
+#include <cstring>
+
 #include "base/process/relax.hpp"
 #include "mpi/check.hpp"
 
@@ -8,6 +11,8 @@ namespace laneway {
 namespace {
 
 constexpr std::int64_t line = 64;
+constexpr std::int64_t header_bytes = sizeof(ShortMessages::Header);
+constexpr std::int64_t nowhere = -1;  // no segment
 
 [[nodiscard]] bool test(MPI_Request& request) {
   if (request == MPI_REQUEST_NULL) return true;
@@ -39,27 +44,24 @@ void give_up(MPI_Request& request, bool is_receive, bool is_to_self) {
 
 }  // namespace
 
-ChannelMessages::ChannelMessages(const Way& way, bool is_sender, std::int64_t bytes, std::int64_t segments,
-                                 std::byte* buffer)
-    : way_(way),
+ChannelMessages::ChannelMessages(ShortMessages& shorts, const Way& way, bool is_sender, std::int64_t bytes,
+                                 std::int64_t segments, std::byte* buffer)
+    : shorts_(shorts),
+      way_(way),
       is_sender_(is_sender),
       bytes_(bytes),
-      stride_(buffer != nullptr ? bytes : (bytes + line - 1) / line * line),
-      memory_(is_sender || buffer != nullptr ? std::size_t{0} : static_cast<std::size_t>(stride_ * segments)),
+      stride_(buffer != nullptr ? bytes : (bytes + (is_sender ? header_bytes : 0) + line - 1) / line * line),
+      memory_(buffer != nullptr || (is_sender && !is_short(bytes)) ? std::size_t{0}
+                                                                   : static_cast<std::size_t>(stride_ * segments)),
       data_(buffer != nullptr ? buffer : memory_.data()),
       segments_(static_cast<std::size_t>(segments)) {
-  for (std::int64_t s = 0; s < segments; ++s) {
-    if (is_sender_) {
-      check_mpi(MPI_Recv_init(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm, &at(s).back), "MPI_Recv_init");
-      continue;
-    }
+  for (std::int64_t s = 0; s < segments && !is_sender_ && !is_short(bytes); ++s) {
     check_mpi(MPI_Recv_init(data_ + s * stride_, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm,
                             &at(s).data),
               "MPI_Recv_init");
-    if (is_to_itself(way_))  // a blocking send would wait for a sender that is freed
-      check_mpi(MPI_Send_init(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm, &at(s).back), "MPI_Send_init");
     check_mpi(MPI_Start(&at(s).data), "MPI_Start");
   }
+  peer_ = &shorts_.open(key(), *this, way_.comm);
 }
 
 ChannelMessages::~ChannelMessages() {
@@ -67,19 +69,18 @@ ChannelMessages::~ChannelMessages() {
   const bool is_to_self = is_to_itself(way_);
   for (Segment& segment : segments_) {
     const bool is_full = segment.state.load(std::memory_order_acquire) == State::full;
-    // The receive of a segment that is not full is posted, and so is that of the empty message back of a full one.
-    if (is_sender_ ? !is_full : is_full) {
-      if (segment.data != MPI_REQUEST_NULL) MPI_Request_free(&segment.data);
-      if (segment.back != MPI_REQUEST_NULL) MPI_Request_free(&segment.back);
-      continue;
-    }
-    give_up(segment.data, !is_sender_, is_to_self);
-    give_up(segment.back, is_sender_ && !segment.has_back, is_to_self);
+    // The receive of a segment that is not full is posted.
+    if (!is_sender_ && is_full && segment.data != MPI_REQUEST_NULL)
+      MPI_Request_free(&segment.data);
+    else
+      give_up(segment.data, !is_sender_, is_to_self);
+    give_up(segment.back, false, is_to_self);
   }
 }
 
-void ChannelMessages::leave_buffer() {
-  if (is_sender_ || data_ == memory_.data()) return;
+void ChannelMessages::leave() {
+  shorts_.forget(key());
+  if (is_sender_ || is_short(bytes_) || data_ == memory_.data()) return;
   memory_ = BlockMemory(static_cast<std::size_t>(bytes_) * segments_.size());
   data_ = memory_.data();
   for (std::int64_t s = 0; s < static_cast<std::int64_t>(segments_.size()); ++s) {
@@ -121,31 +122,51 @@ bool ChannelMessages::claim(Segment& segment, State from, State failed, Work&& w
 bool ChannelMessages::is_free(std::int64_t s) {
   Segment& segment = at(s);
   if (segment.state.load(std::memory_order_acquire) == State::empty) return true;
+  if (!segment.is_credited.load(std::memory_order_acquire)) {
+    shorts_.poll();
+    if (!segment.is_credited.load(std::memory_order_acquire)) {
+      shorts_.miss(*peer_, way_.number, nowhere);
+      return false;
+    }
+  }
   bool is_done = false;
   (void)claim(segment, State::full, State::full, [&] {
-    if (!segment.has_back) segment.has_back = test(segment.back);
-    // What has come back was sent after the data had been received.
-    is_done = segment.has_back && test(segment.data);
+    // The credit was sent after the data had been received.
+    is_done = segment.is_credited.load(std::memory_order_relaxed) && test(segment.data);
     return is_done ? State::empty : State::full;
   });
   return is_done;
 }
 
+/// Any thread may find the credit for what is put here before the segment is said to be full.
 bool ChannelMessages::put(std::int64_t s, const void* data, std::int64_t bytes) {
   if (!is_free(s)) return false;
   Segment& segment = at(s);
   return claim(segment, State::empty, State::full, [&] {
-    check_mpi(MPI_Start(&segment.back), "MPI_Start");
-    segment.has_back = false;
-    check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm, &segment.data),
-              "MPI_Isend");
+    segment.is_credited.store(false, std::memory_order_relaxed);
+    if (is_short(bytes_)) {
+      std::byte* const message = data_ + s * stride_;
+      const ShortMessages::Header header{way_.number, s, ShortMessages::to_carry(*peer_)};
+      std::memcpy(message, &header, sizeof header);
+      if (bytes > 0) std::memcpy(message + header_bytes, data, static_cast<std::size_t>(bytes));
+      send_short(message, header_bytes + bytes, segment.data);
+    } else {
+      check_mpi(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, way_.peer, tag(s), way_.comm, &segment.data),
+                "MPI_Isend");
+    }
     return State::full;
   });
+}
+
+void ChannelMessages::send_short(const void* message, std::int64_t bytes, MPI_Request& request) {
+  check_mpi(MPI_Isend(message, static_cast<int>(bytes), MPI_BYTE, way_.peer, ShortMessages::tag, way_.comm, &request),
+            "MPI_Isend");
 }
 
 bool ChannelMessages::is_flushed(std::int64_t s) {
   Segment& segment = at(s);
   if (segment.state.load(std::memory_order_acquire) == State::empty) return true;
+  if (is_short(bytes_)) shorts_.poll();  // both ends may be this rank's
   bool is_done = false;
   (void)claim(segment, State::full, State::full, [&] {
     is_done = test(segment.data);
@@ -154,19 +175,38 @@ bool ChannelMessages::is_flushed(std::int64_t s) {
   return is_done;
 }
 
+void ChannelMessages::credit(const Credits& credits) {
+  for (std::uint32_t left = credits.mask; left != 0; left &= left - 1)
+    at(credits.first + std::countr_zero(left)).is_credited.store(true, std::memory_order_release);
+}
+
 bool ChannelMessages::has_come(std::int64_t s) {
   Segment& segment = at(s);
   if (segment.state.load(std::memory_order_acquire) == State::full) return true;
-  int flag = 0;
-  (void)claim(segment, State::empty, State::empty, [&] {
-    MPI_Status status;
-    int bytes = 0;
-    check_mpi(MPI_Test(&segment.data, &flag, &status), "MPI_Test");
-    if (flag != 0) check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    segment.bytes = bytes;
-    return flag != 0 ? State::full : State::empty;
-  });
-  return flag != 0;
+  if (is_short(bytes_)) {
+    shorts_.poll();
+    if (segment.state.load(std::memory_order_acquire) == State::full) return true;
+  } else {
+    int flag = 0;
+    (void)claim(segment, State::empty, State::empty, [&] {
+      MPI_Status status;
+      int bytes = 0;
+      check_mpi(MPI_Test(&segment.data, &flag, &status), "MPI_Test");
+      if (flag != 0) check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+      segment.bytes = bytes;
+      return flag != 0 ? State::full : State::empty;
+    });
+    if (flag != 0) return true;
+  }
+  shorts_.miss(*peer_, way_.number, s);
+  return false;
+}
+
+void ChannelMessages::take(std::int64_t s, const std::byte* data, std::int64_t bytes) {
+  Segment& segment = at(s);
+  if (bytes > 0) std::memcpy(data_ + s * stride_, data, static_cast<std::size_t>(bytes));
+  segment.bytes = bytes;
+  segment.state.store(State::full, std::memory_order_release);
 }
 
 const std::byte* ChannelMessages::data(std::int64_t s) const {
@@ -179,19 +219,24 @@ std::int64_t ChannelMessages::bytes(std::int64_t s) const {
 
 bool ChannelMessages::release(std::int64_t s) {
   Segment& segment = at(s);
-  return claim(segment, State::full, State::empty, [&] {
-    check_mpi(MPI_Start(&segment.data), "MPI_Start");
-    if (segment.back == MPI_REQUEST_NULL) {
-      // Does not wait for the sender, which has posted its receive before it put: one call, without a request.
-      check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, way_.peer, tag_back(s), way_.comm), "MPI_Send");
-      return State::empty;
-    }
-    // The last one was empty and has been received, or what has come since would not have been sent.
-    if (segment.has_back) check_mpi(MPI_Wait(&segment.back, MPI_STATUS_IGNORE), "MPI_Wait");
-    check_mpi(MPI_Start(&segment.back), "MPI_Start");
-    segment.has_back = true;
+  // Before the sender may put the next, which another thread may find.
+  const bool was_full = claim(segment, State::full, State::empty, [&] {
+    if (!is_short(bytes_)) check_mpi(MPI_Start(&segment.data), "MPI_Start");
     return State::empty;
   });
+  if (!was_full) return false;
+  if (way_.may_owe && shorts_.owe(*peer_, way_.number, s, static_cast<std::int64_t>(segments_.size()))) return true;
+  const auto first = static_cast<std::int32_t>(s / 32 * 32);
+  send_credits({way_.number, first, std::uint32_t{1} << (s - first)});
+  return true;
+}
+
+void ChannelMessages::send_credits(const Credits& credits) {
+  Segment& segment = at(credits.first + std::countr_zero(credits.mask));
+  // The last one has been received, or what has come since would not have been sent.
+  if (segment.back != MPI_REQUEST_NULL) check_mpi(MPI_Wait(&segment.back, MPI_STATUS_IGNORE), "MPI_Wait");
+  segment.header.credits = credits;
+  send_short(&segment.header, header_bytes, segment.back);
 }
 
 }  // namespace laneway

@@ -15,7 +15,7 @@
 
 namespace laneway {
 
-static_assert(PrivateComm::last_tag < unused_tag && unused_tag < PrivateComm::blocking_tag);
+static_assert(PrivateComm::last_tag < ShortMessages::tag && unused_tag < PrivateComm::blocking_tag);
 
 namespace {
 
@@ -126,7 +126,7 @@ bool PairComm::has_sent_all() {
   const std::unique_lock turn(lock_, std::try_to_lock);
   if (!turn) return false;
   outgoing_.begin_all();
-  return outgoing_.all_complete();
+  return outgoing_.all_complete() && (!is_idle() || short_messages_.stop());
 }
 
 void PairComm::advance() {
@@ -179,7 +179,7 @@ bool PairComm::finish_if_over(const Key& key, PeerEnd& left, Reply said) {
   if (sends ? said != Reply::done : !left.other_has_closed) return false;
   left.kept.reset();
   if (left.first_tag < 0) return true;
-  drain(peer, sends ? tag_back(left.first_tag) : left.first_tag, left.tags);
+  if (!sends) drain(peer, left.first_tag, left.tags);
   if (sends) {
     free_tags_.at(peer).give_back(left.first_tag, left.tags);
   } else {
@@ -244,8 +244,9 @@ std::optional<Answer> PairComm::take_answer(Rank peer, const Handshake& mine) {
 int PairComm::take_tags(Rank peer, const Handshake& mine, std::int64_t count) {
   {
     const std::lock_guard turn(lock_);
-    TagSpace& free = free_tags_.try_emplace(peer, int{own_channels}, last_tag()).first->second;
-    if (const std::optional<int> first = count <= last_tag() ? free.take(static_cast<int>(count)) : std::nullopt) {
+    TagSpace& free = free_tags_.try_emplace(peer, int{own_channels}, private_.largest_tag()).first->second;
+    if (const std::optional<int> first =
+            count <= private_.largest_tag() ? free.take(static_cast<int>(count)) : std::nullopt) {
       PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
       peer_end.first_tag = *first;
       peer_end.tags = static_cast<std::int32_t>(count);

@@ -21,6 +21,7 @@
 #include "mpi/tag_space.hpp"
 #include "operations/channel/channel_memory_pool.hpp"
 #include "operations/channel/other_process.hpp"
+#include "operations/channel/short_messages.hpp"
 
 namespace laneway {
 
@@ -104,8 +105,7 @@ class PairComm final : public Resident {
   /// Of an end that is freed. Waits for nobody. `kept`: what its peer may still use.
   void close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept);
 
-  /// The tag of what `peer` says about a message of this tag. The other rank has tags of its own for its messages.
-  [[nodiscard]] int tag_back(int tag) const { return tag + last_tag(); }
+  [[nodiscard]] ShortMessages& short_messages() { return short_messages_; }
 
   void call_error_handler(int code) const { error_handler_->call(private_, code); }
 
@@ -141,7 +141,6 @@ class PairComm final : public Resident {
   void on_answer(const Key& key, const Answer& answer);
   [[nodiscard]] bool finish_if_over(const Key& key, PeerEnd& left, Reply said);
   void drain(Rank peer, int first, int count);
-  [[nodiscard]] int last_tag() const { return private_.largest_tag() / 2; }
 
   std::shared_ptr<UserComm> user_;
   std::shared_ptr<PrivateComm> comm_;  // null when there is no owner any more
@@ -152,6 +151,7 @@ class PairComm final : public Resident {
   /// thread, by the progress engine, which then does nothing.
   SpinLock lock_;
   std::atomic<int> open_ends_{0};
+  ShortMessages short_messages_;
   ControlMessages outgoing_{private_};
   std::set<Rank> contacted_;
   std::map<Key, PeerEnd> peer_ends_;
