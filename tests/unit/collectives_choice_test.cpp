@@ -224,7 +224,8 @@ TEST(DenseChoice, NamesThatAreNoRulesAreRefused) {
     (void)find_dense_rule(Dense::scan, "bruck");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "unknown rule 'bruck' for scan; valid are auto, recursive_doubling, linear, node_aware");
+    EXPECT_STREQ(error.what(),
+                 "unknown rule 'bruck' for scan; valid are auto, recursive_doubling, linear, node_aware, one_hop");
   }
 }
 

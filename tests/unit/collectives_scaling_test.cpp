@@ -42,7 +42,7 @@ DenseCall call_of(Dense kind, Rank rank) {
 bool grows_with_ranks(const DenseRule& rule) {
   if (rule.kind <= Dense::scatter || rule.kind == Dense::reduce_scatter) return true;
   return rule.name == "ring" || (rule.kind == Dense::allreduce && rule.name == "ordered") ||
-         (rule.kind == Dense::reduce && (rule.name == "direct" || rule.name == "one_hop"));
+         (rule.kind == Dense::reduce && rule.name == "direct") || (reduces(rule.kind) && rule.name == "one_hop");
 }
 
 TEST(DenseScaling, StepsAndMemoryOfLargeJobs) {

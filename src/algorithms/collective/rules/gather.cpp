@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "algorithms/collective/rules/rules.hpp"
@@ -92,6 +94,18 @@ std::vector<Want> want_node_aware(Rank rank, Rank root, const Layout& layout, co
   return wants;
 }
 
+/// So does a rank of the root's node, of all that it passes on between the root and others.
+template <bool sent>
+std::vector<Want> want_one_hop(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings) {
+  if (layout.region(rank) != layout.region(root)) return want_node_aware<sent>(rank, root, layout, settings);
+  std::vector<Rank> others;
+  if (rank != root)
+    for (const std::vector<Rank>& below : one_hop::tree_of(layout, root, rank).below)
+      others.insert(others.end(), below.begin(), below.end());
+  if (others.empty()) return {};
+  return {{root, !sent, std::move(others)}};
+}
+
 /// To the root, or from it, of the nodes that it is not on.
 DenseCost from_elsewhere(const Shape& s, double messages) {
   const double bytes = (s.ranks - s.home) * s.bytes;
@@ -136,6 +150,23 @@ DenseCost node_aware_cost(const Shape& s) {
   return one_way(add(with_leaders(s), from_elsewhere(s, s.nodes - 1)));
 }
 
+void in_one_hop(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+  along(writer, call, one_hop::tree_of(layout, call.root, call.rank));
+}
+
+/// The root's node takes part with all its ranks, which pass on to the root but for its own share.
+DenseCost one_hop_cost(const Shape& s) {
+  const double others = s.nodes - 1;
+  const double share = std::ceil(others / s.home);
+  const double outside = s.ranks - s.home;
+  const double passed_on = others > 0 ? outside * (1 - std::floor(others / s.home) / others) : 0;
+  DenseCost far = from_elsewhere(s, others);
+  far.network = {share, std::min(share * s.members, outside) * s.bytes, far.network.waits};
+  DenseCost near = inside(s, s.home > 1 ? 1 : 0, s.home - 1, (s.home - 1 + passed_on) * s.bytes, 0, 0);
+  near.all.node = {0, passed_on * s.bytes, s.home > 1 ? 1.0 : 0.0};  // in messages that bring ranks' own blocks
+  return one_way(add(add(with_leaders(s), near), far));
+}
+
 std::vector<DenseRule> rules() {
   std::vector<DenseRule> all;
   for (const Dense kind : {Dense::gather, Dense::scatter}) {
@@ -144,6 +175,8 @@ std::vector<DenseRule> rules() {
                    DenseTraits{.equal_only = true, .relays = true}, binomial, binomial_cost});
     all.push_back({kind, "node_aware", "one message a node", cited::all_to_all, relays, node_aware, node_aware_cost,
                    kind == Dense::gather ? want_node_aware<true> : want_node_aware<false>});
+    all.push_back({kind, "one_hop", "one message a node, with all ranks of the root's node", cited::bruck_1997, relays,
+                   in_one_hop, one_hop_cost, kind == Dense::gather ? want_one_hop<true> : want_one_hop<false>});
   }
   return all;
 }

@@ -58,6 +58,8 @@ std::vector<Rank> members_of(const Layout& layout, Rank region) {
   return {members.begin(), members.end()};
 }
 
+}  // namespace
+
 Tree tree_of(const Layout& layout, Rank root, Rank me) {
   Tree tree;
   const std::vector<Rank> gates = gates_of(layout, root);
@@ -86,6 +88,8 @@ Tree tree_of(const Layout& layout, Rank root, Rank me) {
       shares.for_each(gate, [&](Rank other) { add(tree, layout.leader(other), members_of(layout, other)); });
   return tree;
 }
+
+namespace {
 
 void down(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   broadcast(writer, tree_of(layout, call.root, call.rank), output(call, 0), settings.segment_bytes);

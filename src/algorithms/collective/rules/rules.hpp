@@ -44,6 +44,11 @@ Cost ordered_cost;
 namespace allreduce {
 Cost ring_cost, rabenseifner_cost;
 }
+namespace one_hop {
+/// From the root to all ranks of its node, each of which passes on to the leaders of some other nodes, and these to
+/// their ranks.
+[[nodiscard]] Tree tree_of(const Layout& layout, Rank root, Rank me);
+}  // namespace one_hop
 namespace barrier {
 /// Ranks tell their node's leader; leaders tell `radix` - 1 others at a time, and then their ranks.
 void through_leaders(PlanWriter& writer, const DenseCall& call, const Layout& layout, std::int64_t radix);
