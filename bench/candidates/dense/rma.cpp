@@ -1,5 +1,7 @@
 // All-to-all-v by one-sided communication, after Namugwanya, Optimizing Collective Communication Using MPI RMA (2025):
 // every rank puts its blocks into the receive buffers of the others. Where they go is exchanged once, when it is made.
+// There locks go with MPI_Rput, whose requests are waited for here; `lock` needs none, since a flush completes all
+// puts.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +11,7 @@ namespace laneway::bench {
 
 namespace {
 
-enum class Synchronization : std::uint8_t { fence, lock };
+enum class Synchronization : std::uint8_t { fence, lock, lock_and_requests };
 
 class Rma final : public DenseCandidate {
  public:
@@ -19,6 +21,7 @@ class Rma final : public DenseCandidate {
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     const std::vector<int>& places = task.blocks.receive_displacements;
     places_.resize(places.size());
+    if (synchronization == Synchronization::lock_and_requests) requests_.resize(places.size(), MPI_REQUEST_NULL);
     MPI_Alltoall(places.data(), 1, MPI_INT, places_.data(), 1, MPI_INT, comm_);
     has_windows_ = open();
     if (has_windows_ && !keeps_window_) close();
@@ -42,6 +45,7 @@ class Rma final : public DenseCandidate {
       MPI_Barrier(comm_);
       put();
       MPI_Win_flush_all(window_);
+      MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
       MPI_Barrier(comm_);
       MPI_Win_sync(window_);
     }
@@ -63,11 +67,11 @@ class Rma final : public DenseCandidate {
     return has_one != 0 && lock();
   }
   bool lock() {
-    if (synchronization_ == Synchronization::lock) MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    if (synchronization_ != Synchronization::fence) MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
     return true;
   }
   void close() {
-    if (synchronization_ == Synchronization::lock) MPI_Win_unlock_all(window_);
+    if (synchronization_ != Synchronization::fence) MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
   void put() {
@@ -76,7 +80,11 @@ class Rma final : public DenseCandidate {
       const auto at = static_cast<std::size_t>(to);
       const int count = task_.blocks.send_counts[at];
       const std::byte* const from = task_.send.data() + task_.blocks.send_displacements[at];
-      if (count > 0) MPI_Put(from, count, MPI_BYTE, to, places_[at], count, MPI_BYTE, window_);
+      if (count == 0) continue;
+      if (requests_.empty())
+        MPI_Put(from, count, MPI_BYTE, to, places_[at], count, MPI_BYTE, window_);
+      else
+        MPI_Rput(from, count, MPI_BYTE, to, places_[at], count, MPI_BYTE, window_, &requests_[at]);
     }
   }
 
@@ -86,7 +94,8 @@ class Rma final : public DenseCandidate {
   bool has_windows_ = false;
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
-  std::vector<int> places_;  // of this rank's blocks in the others' receive buffers
+  std::vector<int> places_;            // of this rank's blocks in the others' receive buffers
+  std::vector<MPI_Request> requests_;  // one for each rank, or none
 };
 
 struct RmaRow {
@@ -96,8 +105,10 @@ struct RmaRow {
 };
 constexpr std::array rma_rows = {RmaRow{"rma:fence", Synchronization::fence, false},
                                  RmaRow{"rma:lock", Synchronization::lock, false},
+                                 RmaRow{"rma:rput", Synchronization::lock_and_requests, false},
                                  RmaRow{"rma:fence:persistent", Synchronization::fence, true},
-                                 RmaRow{"rma:lock:persistent", Synchronization::lock, true}};
+                                 RmaRow{"rma:lock:persistent", Synchronization::lock, true},
+                                 RmaRow{"rma:rput:persistent", Synchronization::lock_and_requests, true}};
 
 bool is_all_to_all(DenseKind kind) {
   return kind == DenseKind::alltoall || kind == DenseKind::alltoallv;

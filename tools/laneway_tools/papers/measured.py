@@ -89,7 +89,9 @@ def collectives_runs(*, quick: bool = False) -> list[Measurement]:
         ]
     local = _dense("allreduce,bcast,allgather,barrier", "8,1024,4096,65536", 20)
     windows = _dense("alltoallv", "64,4096,65536", 20, ("mpi", "auto", "rma:*"))
-    return [*runs, Measurement("local", local, ranks=_NODE_RANKS), Measurement("local", windows, ranks=_NODE_RANKS)]
+    long_windows = _dense("alltoallv", "33554432", 3, ("mpi", "auto", "rma:*"))  # gigabytes on eight ranks
+    runs += [Measurement("local", local, ranks=_NODE_RANKS), Measurement("local", windows, ranks=_NODE_RANKS)]
+    return [*runs, Measurement("local", long_windows, ranks=_NODE_RANKS // 2)]
 
 
 def reductions_runs(*, quick: bool = False) -> list[Measurement]:
