@@ -1,10 +1,12 @@
 #include "operations/queue/queue.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -231,20 +233,22 @@ void Queue::release() {
 }
 
 /// Who waits has nothing else to do: it advances the queue as it advances a request that it waits for, and wakes
-/// nobody.
+/// nobody. It sleeps only where nothing has happened for so long that being late matters little.
 bool Queue::wait() {
-  if (!finished()) {
-    std::optional<QueueAttendance> attendance;
-    if (progress_ == QueueProgress::by_thread) attendance.emplace();
-    // A device needs no core, but its driver, or what simulates it, has threads that do.
-    QueuePauses pauses(stream_->device() ? impatient_turns : turns_before_yield.load(std::memory_order_relaxed));
-    while (!finished()) {
-      progress_all();
-      if (attendance ? advance_queues() : advance())
-        pauses.reset();
-      else
-        pauses.take();
-    }
+  constexpr int turns_before_sleep = 10000;
+  constexpr std::chrono::microseconds sleep{50};
+  std::optional<QueueAttendance> attendance;
+  if (progress_ == QueueProgress::by_thread && !finished()) attendance.emplace();
+  // A device needs no core, but its driver, or what simulates it, has threads that do: who waits for it yields at once.
+  const int first = stream_->device() ? patient_turns : 0;
+  for (int turns = first; !finished();) {
+    progress_all();
+    if (attendance ? advance_queues() : advance())
+      turns = first;
+    else if (!simulated && turns > turns_before_sleep)
+      std::this_thread::sleep_for(sleep);
+    else
+      relax(turns);
   }
   release();
   return failure_ == nullptr;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/process/relax.hpp"
 #include "base/process/signals.hpp"
 #include "operations/queue/queue.hpp"
 #include "runtime/executor/progress.hpp"
@@ -31,6 +30,25 @@ std::atomic<bool> ending{false};
 constexpr int attendant = 1 << 24;
 std::atomic<int> work{0};
 
+/// A stream that waits for its exchange loses what this loses; a thread that shares its core loses what this takes.
+class Pauses {
+ public:
+  void reset() { turns_ = 0; }
+  void take() {
+    if (++turns_ < turns_before_sleep)
+      sched_yield();
+    else
+      std::this_thread::sleep_for(turns_ < turns_before_long_sleep ? short_sleep : long_sleep);
+  }
+
+ private:
+  static constexpr int turns_before_sleep = 100;
+  static constexpr int turns_before_long_sleep = 2000;
+  static constexpr std::chrono::microseconds short_sleep{10};
+  static constexpr std::chrono::microseconds long_sleep{50};
+  int turns_ = 0;
+};
+
 bool unattended(int state) {
   return state > 0 && state < attendant;
 }
@@ -46,7 +64,8 @@ void wait_until_unattended() {
 
 void run_worker() {
   prctl(PR_SET_NAME, "laneway-queues");
-  QueuePauses pauses(impatient_turns);  // the program computes meanwhile, and has this core, too
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds: sleeps are short
+  Pauses pauses;
   while (!ending.load(std::memory_order_acquire)) {
     wait_until_unattended();
     progress_all();
@@ -110,28 +129,6 @@ QueueAttendance::QueueAttendance() {
 }
 QueueAttendance::~QueueAttendance() {
   change_work(-attendant);
-}
-
-QueuePauses::~QueuePauses() {
-  if (slack_before_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_before_));
-}
-
-void QueuePauses::take() {
-  if constexpr (simulated) return pass(1e-6);
-  constexpr int turns_before_sleep = 100;
-  constexpr int turns_before_long_sleep = 2000;
-  constexpr std::chrono::microseconds short_sleep{10}, long_sleep{50};
-  constexpr unsigned long slack = 1000;  // nanoseconds: sleeps are short
-  if (++turns_ < turns_before_yield_) return pause_core();
-  if (turns_ < turns_before_yield_ + turns_before_sleep) {
-    sched_yield();
-    return;
-  }
-  if (slack_before_ == 0) {
-    slack_before_ = prctl(PR_GET_TIMERSLACK);
-    prctl(PR_SET_TIMERSLACK, slack);
-  }
-  std::this_thread::sleep_for(turns_ < turns_before_long_sleep ? short_sleep : long_sleep);
 }
 
 }  // namespace laneway

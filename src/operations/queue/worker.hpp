@@ -30,21 +30,4 @@ class QueueAttendance {
   QueueAttendance& operator=(const QueueAttendance&) = delete;
 };
 
-/// Between looks that find nothing: first turns that keep the core, then some that yield it, then short sleeps. A
-/// stream that waits for its exchange loses what this loses; a thread that shares the core loses what this takes.
-class QueuePauses {
- public:
-  explicit QueuePauses(int patience) : turns_before_yield_(patience) {}
-  ~QueuePauses();
-  QueuePauses(const QueuePauses&) = delete;
-  QueuePauses& operator=(const QueuePauses&) = delete;
-  void reset() { turns_ = 0; }
-  void take();
-
- private:
-  int turns_before_yield_;
-  int turns_ = 0;
-  int slack_before_ = 0;  // of the thread's timers; 0: not changed
-};
-
 }  // namespace laneway
