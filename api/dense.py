@@ -391,11 +391,22 @@ def _shim(operation: Dense, way: str) -> str:
         *(["LNW_Request* request"] if way != "blocking" else []),
         "MPI_Fint* ierror",
     ]
+    # A buffer with a datatype of its own may have gaps; operators are for predefined datatypes.
+    sections = {
+        f"of_{side or 'buffer'}": (names[buffer], names[kind])
+        for side in ("send", "receive", "")
+        for buffer in operation.arguments
+        for kind in operation.arguments
+        if buffer.role == "buffer" and kind.role == "type" and buffer.side == kind.side == side and not operation.reduces
+    }
+    in_section = {name: text for part, (buf, kind) in sections.items() for name, text in ((buf, f"{part}.at"), (kind, f"{part}.type"))}
     arguments = [
         "types.send"
         if a.role == "types" and a.side == "send"
         else "types.recv"
         if a.role == "types"
+        else in_section[names[a]]
+        if names[a] in in_section
         else passed.get(a.role, "{}").format(names[a])
         for a in operation.arguments
     ]
@@ -406,6 +417,10 @@ def _shim(operation: Dense, way: str) -> str:
     ]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     body = f"  finish({call}, ierror);\n"
+    if sections:
+        ends = "".join(f"  end_section(&{part});\n" for part in sections)
+        made = ", ".join(f"{part} = section({buf}, *{kind})" for part, (buf, kind) in sections.items())
+        body = f"  Section {made};\n  const int code = {call};\n{ends}  finish(code, ierror);\n"
     if operation.name_of("types", "send"):
         sent = f"buffer({operation.name_of('buffer', 'send')}) == MPI_IN_PLACE ? NULL : {operation.name_of('types', 'send')}"
         body = (

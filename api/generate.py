@@ -470,7 +470,7 @@ def _shim(operation: Operation, way: str) -> str:
         "types": "const MPI_Fint {}[]",
         "buffer": "const CFI_cdesc_t* {}",
     }
-    passed = {"count": "*{}", "size": "*{}", "type": "MPI_Type_f2c(*{})", "buffer": "buffer({})"}
+    passed = {"count": "*{}", "size": "*{}"}
     parameters = [types[a.role].format(a.name) for a in operation.arguments]
     parameters += [
         *(["const MPI_Fint* op"] if operation.reduces else []),
@@ -483,7 +483,10 @@ def _shim(operation: Operation, way: str) -> str:
     arguments = []
     for side, name in ((operation.send, "types.send"), (operation.receive, "types.recv")):
         for a in side.arguments:
-            arguments.append(name if a.role == "types" else passed.get(a.role, "{}").format(a.name))
+            # With a datatype an element, a buffer may have gaps.
+            part = name.removeprefix("types.")
+            parts = {"types": name, "type": f"{part}.type", "buffer": f"{part}.at" if side.name_of("type") else f"buffer({a.name})"}
+            arguments.append(parts.get(a.role) or passed.get(a.role, "{}").format(a.name))
     arguments += [
         *(["MPI_Op_f2c(*op)"] if operation.reduces else []),
         "TO_C(*where)",
@@ -492,7 +495,16 @@ def _shim(operation: Operation, way: str) -> str:
     ]
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     name = operation.stem(way, "lnwf").lower()
-    body = f"  finish({call}, ierror);\n"
+    sections = [
+        f"{part} = section({buf}, *{kind})"
+        for part, buf, kind in (
+            ("send", operation.send.name_of("buffer"), operation.send.name_of("type")),
+            ("recv", operation.receive.name_of("buffer"), operation.receive.name_of("type")),
+        )
+        if kind
+    ]
+    ends = "".join(f"  end_section(&{one.partition(' ')[0]});\n" for one in sections)
+    body = f"  Section {', '.join(sections)};\n  const int code = {call};\n{ends}  finish(code, ierror);\n"
     if any(lists):
         made = ", ".join(["DEGREES(TO_C(*where))", *(name or "NULL" for name in lists)])
         body = f"  const Types types = make_types({made});\n  const int code = {call};\n  free_types(types);\n  finish(code, ierror);\n"

@@ -5,18 +5,24 @@
 void FORM(lnwf_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                          const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Alltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                            MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Alltoall)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                      MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                           const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                           const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                           MPI_Fint* ierror) {
-  finish(FORM(LNW_Alltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                             rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Alltoallv)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts,
+                                       rdispls, of_receive.type, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
@@ -34,54 +40,75 @@ void FORM(lnwf_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], 
 void FORM(lnwf_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                           const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                           const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Allgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                             MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Allgather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                       MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                            const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                            const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Allgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
-                              MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Allgatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                        of_receive.type, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_gather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                        const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                        const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Gather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                          MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Gather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                    *root, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_gatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                         const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                         const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Gatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
-                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Gatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                     of_receive.type, *root, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_scatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                         const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Scatter)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Scatter)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                     *root, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_scatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
                          const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
                          const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Scatterv)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm)),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Scatterv)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
+                                      of_receive.type, *root, MPI_Comm_f2c(*comm));
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_bcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                       const MPI_Fint* comm, MPI_Fint* ierror) {
-  finish(FORM(LNW_Bcast)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm)), ierror);
+  Section of_buffer = section(data, *datatype);
+  const int code = FORM(LNW_Bcast)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm));
+  end_section(&of_buffer);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_reduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
@@ -137,18 +164,24 @@ void FORM(lnwf_barrier)(const MPI_Fint* comm, MPI_Fint* ierror) {
 void FORM(lnwf_ialltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                           const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                           const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ialltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                             MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ialltoall)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                       MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ialltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                            const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                            const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                            LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ialltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                              recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ialltoallv)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts,
+                                        rdispls, of_receive.type, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ialltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
@@ -166,56 +199,77 @@ void FORM(lnwf_ialltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[],
 void FORM(lnwf_iallgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                            const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                            const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Iallgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                              MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Iallgather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
+                                        of_receive.type, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_iallgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                             const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                             const MPI_Fint* recvtype, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Iallgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                               displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Iallgatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                         of_receive.type, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_igather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                         const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Igather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                           MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Igather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                     *root, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_igatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                          const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                          const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
                          MPI_Fint* ierror) {
-  finish(FORM(LNW_Igatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
-                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Igatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                      of_receive.type, *root, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_iscatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                          const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Iscatter)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                            MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Iscatter)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
+                                      *root, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_iscatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
                           const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
                           const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
                           MPI_Fint* ierror) {
-  finish(FORM(LNW_Iscatterv)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                             MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Iscatterv)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
+                                       of_receive.type, *root, MPI_Comm_f2c(*comm), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ibcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                        const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ibcast)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm), request), ierror);
+  Section of_buffer = section(data, *datatype);
+  const int code = FORM(LNW_Ibcast)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm), request);
+  end_section(&of_buffer);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ireduce)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,
@@ -275,19 +329,25 @@ void FORM(lnwf_ibarrier)(const MPI_Fint* comm, LNW_Request* request, MPI_Fint* i
 void FORM(lnwf_alltoall_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                               const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                               const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Alltoall_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                 MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Alltoall_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
+                                           of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                                const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                                const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Alltoallv_init)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                  recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm),
-                                  MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code =
+      FORM(LNW_Alltoallv_init)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts, rdispls,
+                               of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_alltoallw_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
@@ -306,63 +366,81 @@ void FORM(lnwf_alltoallw_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcount
 void FORM(lnwf_allgather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Allgather_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                  MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Allgather_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
+                                            of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_allgatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                 const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                                 const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
                                 LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Allgatherv_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,
-                                   displs, MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Allgatherv_init)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                             of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_gather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                             const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                             const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
                             MPI_Fint* ierror) {
-  finish(FORM(LNW_Gather_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                               MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Gather_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
+                                         of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_gatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                              const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                              const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
                              LNW_Request* request, MPI_Fint* ierror) {
-  finish(
-      FORM(LNW_Gatherv_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, displs,
-                             MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-      ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Gatherv_init)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
+                                          of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_scatter_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                              const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                              const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
                              MPI_Fint* ierror) {
-  finish(FORM(LNW_Scatter_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Scatter_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
+                                          of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_scatterv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT displs[],
                               const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
                               const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm,
                               const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(
-      FORM(LNW_Scatterv_init)(buffer(sendbuf), sendcounts, displs, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                              MPI_Type_f2c(*recvtype), *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
-      ierror);
+  Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Scatterv_init)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
+                                           of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  end_section(&of_send);
+  end_section(&of_receive);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_bcast_init)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                            const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Bcast_init)(buffer(data), *count, MPI_Type_f2c(*datatype), *root, MPI_Comm_f2c(*comm),
-                              MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_buffer = section(data, *datatype);
+  const int code = FORM(LNW_Bcast_init)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm),
+                                        MPI_Info_f2c(*info), request);
+  end_section(&of_buffer);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_reduce_init)(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf, const COUNT* count,

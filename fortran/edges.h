@@ -7,10 +7,14 @@ void FORM(lnwf_neighbor_alltoallv_init_partitioned)(const CFI_cdesc_t* sendbuf, 
                                                     const MPI_Fint sendpartitions[], const MPI_Fint recvpartitions[],
                                                     const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                                     MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoallv_init_partitioned)(
-             buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts, rdispls,
-             MPI_Type_f2c(*recvtype), sendpartitions, recvpartitions, TO_C(*where), MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_recvbuf = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoallv_init_partitioned)(
+      of_sendbuf.at, sendcounts, sdispls, of_sendbuf.type, of_recvbuf.at, recvcounts, rdispls, of_recvbuf.type,
+      sendpartitions, recvpartitions, TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&of_sendbuf);
+  end_section(&of_recvbuf);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoallv_init_indexed_partitioned)(
@@ -18,9 +22,12 @@ void FORM(lnwf_neighbor_alltoallv_init_indexed_partitioned)(
     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const MPI_Count* recvsize, const COUNT recvcounts[],
     const MPI_Count recvindices[], const MPI_Fint* recvtype, const MPI_Fint sendpartitions[],
     const MPI_Fint recvpartitions[], const WHERE* where, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoallv_init_indexed_partitioned)(
-             buffer(sendbuf), *sendsize, sendcounts, sendindices, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvsize,
-             recvcounts, recvindices, MPI_Type_f2c(*recvtype), sendpartitions, recvpartitions, TO_C(*where),
-             MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_recvbuf = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoallv_init_indexed_partitioned)(
+      of_sendbuf.at, *sendsize, sendcounts, sendindices, of_sendbuf.type, of_recvbuf.at, *recvsize, recvcounts,
+      recvindices, of_recvbuf.type, sendpartitions, recvpartitions, TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&of_sendbuf);
+  end_section(&of_recvbuf);
+  finish(code, ierror);
 }

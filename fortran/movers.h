@@ -90,14 +90,19 @@ void lnwf_halo_get_count(const LNW_Halo* halo, MPI_Count* owned, MPI_Count* elem
 
 void lnwf_halo_init(const LNW_Halo* halo, const CFI_cdesc_t* array, const MPI_Fint* type, const MPI_Fint* info,
                     LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Halo_init(*halo, buffer(array), MPI_Type_f2c(*type), MPI_Info_f2c(*info), request), ierror);
+  Section of_array = section(array, *type);
+  const int code = LNW_Halo_init(*halo, of_array.at, of_array.type, MPI_Info_f2c(*info), request);
+  end_section(&of_array);
+  finish(code, ierror);
 }
 
 void lnwf_halo_reverse_init(const LNW_Halo* halo, const CFI_cdesc_t* array, const MPI_Fint* type, const MPI_Fint* op,
                             const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(
-      LNW_Halo_reverse_init(*halo, buffer(array), MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Info_f2c(*info), request),
-      ierror);
+  Section of_array = section(array, *type);
+  const int code =
+      LNW_Halo_reverse_init(*halo, of_array.at, of_array.type, MPI_Op_f2c(*op), MPI_Info_f2c(*info), request);
+  end_section(&of_array);
+  finish(code, ierror);
 }
 
 void lnwf_halo_init_fields(const LNW_Halo* halo, const MPI_Fint* fields, void* const arrays[], const MPI_Fint types[],

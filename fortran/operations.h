@@ -10,34 +10,46 @@
 void FORM(lnwf_neighbor_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                    const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                    const WHERE* where, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_allgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                      MPI_Type_f2c(*recvtype), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code =
+      FORM(LNW_Neighbor_allgather)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type, TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                     const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                                     const MPI_Fint* recvtype, const WHERE* where, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_allgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                       recvcounts, displs, MPI_Type_f2c(*recvtype), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_allgatherv)(send.at, *sendcount, send.type, recv.at, recvcounts, displs, recv.type,
+                                                 TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                   const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                   const WHERE* where, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                     MPI_Type_f2c(*recvtype), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code =
+      FORM(LNW_Neighbor_alltoall)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type, TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                                    const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                    const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                    MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                      recvcounts, rdispls, MPI_Type_f2c(*recvtype), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoallv)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
+                                                recv.type, TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -54,18 +66,24 @@ void FORM(lnwf_neighbor_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendc
 void FORM(lnwf_neighbor_reduce)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                 const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                 const MPI_Fint* op, const WHERE* where, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_reduce)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                   MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_reduce)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                             MPI_Op_f2c(*op), TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_reducev)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                                  const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                  const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* op,
                                  const WHERE* where, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_reducev)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                    recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where)),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_reducev)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
+                                              recv.type, MPI_Op_f2c(*op), TO_C(*where));
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_reducew)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -82,35 +100,47 @@ void FORM(lnwf_neighbor_reducew)(const CFI_cdesc_t* sendbuf, const COUNT sendcou
 void FORM(lnwf_ineighbor_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                     const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                     const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ineighbor_allgather)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                       *recvcount, MPI_Type_f2c(*recvtype), TO_C(*where), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_allgather)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                                 TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                      const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                                      const MPI_Fint* recvtype, const WHERE* where, LNW_Request* request,
                                      MPI_Fint* ierror) {
-  finish(FORM(LNW_Ineighbor_allgatherv)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                        recvcounts, displs, MPI_Type_f2c(*recvtype), TO_C(*where), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_allgatherv)(send.at, *sendcount, send.type, recv.at, recvcounts, displs,
+                                                  recv.type, TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                    const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                    const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ineighbor_alltoall)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                      MPI_Type_f2c(*recvtype), TO_C(*where), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_alltoall)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                                TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                                     const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                     const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                     LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ineighbor_alltoallv)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                       recvcounts, rdispls, MPI_Type_f2c(*recvtype), TO_C(*where), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_alltoallv)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
+                                                 recv.type, TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -127,19 +157,24 @@ void FORM(lnwf_ineighbor_alltoallw)(const CFI_cdesc_t* sendbuf, const COUNT send
 void FORM(lnwf_ineighbor_reduce)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                  const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                  const MPI_Fint* op, const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Ineighbor_reduce)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvcount,
-                                    MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_reduce)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                              MPI_Op_f2c(*op), TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_reducev)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const DISPLACEMENT sdispls[],
                                   const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                   const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* op,
                                   const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
-  finish(
-      FORM(LNW_Ineighbor_reducev)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                  recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where), request),
-      ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Ineighbor_reducev)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
+                                               recv.type, MPI_Op_f2c(*op), TO_C(*where), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_ineighbor_reducew)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -157,30 +192,36 @@ void FORM(lnwf_neighbor_allgather_init)(const CFI_cdesc_t* sendbuf, const COUNT*
                                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                         const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                         MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_allgather_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                           *recvcount, MPI_Type_f2c(*recvtype), TO_C(*where), MPI_Info_f2c(*info),
-                                           request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_allgather_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                                     TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_allgatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                          const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                          const DISPLACEMENT displs[], const MPI_Fint* recvtype, const WHERE* where,
                                          const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_allgatherv_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                            recvcounts, displs, MPI_Type_f2c(*recvtype), TO_C(*where),
-                                            MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_allgatherv_init)(send.at, *sendcount, send.type, recv.at, recvcounts, displs,
+                                                      recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoall_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                        const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                        const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                        MPI_Fint* ierror) {
-  finish(
-      FORM(LNW_Neighbor_alltoall_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                       *recvcount, MPI_Type_f2c(*recvtype), TO_C(*where), MPI_Info_f2c(*info), request),
-      ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoall_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                                    TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[],
@@ -188,10 +229,12 @@ void FORM(lnwf_neighbor_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT 
                                         const CFI_cdesc_t* recvbuf, const COUNT recvcounts[],
                                         const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                         const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoallv_init)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype),
-                                           buffer(recvbuf), recvcounts, rdispls, MPI_Type_f2c(*recvtype), TO_C(*where),
-                                           MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoallv_init)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts,
+                                                     rdispls, recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_alltoallw_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -214,20 +257,25 @@ void FORM(lnwf_neighbor_alltoallv_init_indexed)(const CFI_cdesc_t* sendbuf, cons
                                                 const MPI_Count recvindices[], const MPI_Fint* recvtype,
                                                 const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                                 MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_alltoallv_init_indexed)(
-             buffer(sendbuf), *sendsize, sendcounts, sendindices, MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvsize,
-             recvcounts, recvindices, MPI_Type_f2c(*recvtype), TO_C(*where), MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_alltoallv_init_indexed)(send.at, *sendsize, sendcounts, sendindices, send.type,
+                                                             recv.at, *recvsize, recvcounts, recvindices, recv.type,
+                                                             TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_reduce_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const MPI_Fint* sendtype,
                                      const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                      const MPI_Fint* op, const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                      MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_reduce_init)(buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                        *recvcount, MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where),
-                                        MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_reduce_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
+                                                  MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_reducev_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[],
@@ -236,10 +284,13 @@ void FORM(lnwf_neighbor_reducev_init)(const CFI_cdesc_t* sendbuf, const COUNT se
                                       const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* op,
                                       const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                       MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_reducev_init)(buffer(sendbuf), sendcounts, sdispls, MPI_Type_f2c(*sendtype), buffer(recvbuf),
-                                         recvcounts, rdispls, MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where),
-                                         MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code =
+      FORM(LNW_Neighbor_reducev_init)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls, recv.type,
+                                      MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 void FORM(lnwf_neighbor_reducew_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
@@ -262,11 +313,13 @@ void FORM(lnwf_neighbor_reducev_init_indexed)(const CFI_cdesc_t* sendbuf, const 
                                               const MPI_Count recvindices[], const MPI_Fint* recvtype,
                                               const MPI_Fint* op, const WHERE* where, const MPI_Fint* info,
                                               LNW_Request* request, MPI_Fint* ierror) {
-  finish(FORM(LNW_Neighbor_reducev_init_indexed)(buffer(sendbuf), *sendsize, sendcounts, sendindices,
-                                                 MPI_Type_f2c(*sendtype), buffer(recvbuf), *recvsize, recvcounts,
-                                                 recvindices, MPI_Type_f2c(*recvtype), MPI_Op_f2c(*op), TO_C(*where),
-                                                 MPI_Info_f2c(*info), request),
-         ierror);
+  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  const int code = FORM(LNW_Neighbor_reducev_init_indexed)(send.at, *sendsize, sendcounts, sendindices, send.type,
+                                                           recv.at, *recvsize, recvcounts, recvindices, recv.type,
+                                                           MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
+  end_section(&send);
+  end_section(&recv);
+  finish(code, ierror);
 }
 
 #undef FORM

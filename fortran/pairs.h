@@ -65,17 +65,21 @@ void lnwf_channel_free(LNW_Channel* channel, MPI_Fint* ierror) {
 void lnwf_psend_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const MPI_Count* count,
                      const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
                      const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Psend_init(buffer(buf), *partitions, *count, MPI_Type_f2c(*datatype), *dest, *tag, MPI_Comm_f2c(*comm),
-                        MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_buf = section(buf, *datatype);
+  const int code = LNW_Psend_init(of_buf.at, *partitions, *count, of_buf.type, *dest, *tag, MPI_Comm_f2c(*comm),
+                                  MPI_Info_f2c(*info), request);
+  end_section(&of_buf);
+  finish(code, ierror);
 }
 
 void lnwf_precv_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const MPI_Count* count,
                      const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
                      const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Precv_init(buffer(buf), *partitions, *count, MPI_Type_f2c(*datatype), *source, *tag, MPI_Comm_f2c(*comm),
-                        MPI_Info_f2c(*info), request),
-         ierror);
+  Section of_buf = section(buf, *datatype);
+  const int code = LNW_Precv_init(of_buf.at, *partitions, *count, of_buf.type, *source, *tag, MPI_Comm_f2c(*comm),
+                                  MPI_Info_f2c(*info), request);
+  end_section(&of_buf);
+  finish(code, ierror);
 }
 
 void lnwf_pready(const MPI_Fint* partition, const LNW_Request* request, MPI_Fint* ierror) {

@@ -1,4 +1,5 @@
-/* What stands between the module's interfaces and the C API: handles, buffers, and constants known by address. */
+/* What stands between the module's interfaces and the C API: handles, buffers, and constants known by address.
+ * What is used of a descriptor, base_addr, elem_len, rank and dim, is laid out alike by gfortran and flang. */
 #include <ISO_Fortran_binding.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,6 +61,48 @@ static void* buffer(const CFI_cdesc_t* array) {
   if (IS(array->base_addr, bottom)) return MPI_BOTTOM;
   if (IS(array->base_addr, in_place)) return MPI_IN_PLACE;
   return is_contiguous(array) ? array->base_addr : LNW_NOT_CONTIGUOUS;
+}
+
+/* A buffer, and the datatype of an element in it: where elements have gaps of one size, as in a(i, :), a resized one.
+ */
+typedef struct {
+  void* at;
+  MPI_Datatype type;
+  int is_made;
+} Section;
+
+/* The distance of elements in bytes; 0 where it is not always the same. */
+static MPI_Aint distance(const CFI_cdesc_t* array) {
+  MPI_Aint step = 0, next = 0;
+  for (int i = 0; i < array->rank; ++i) {
+    const CFI_index_t extent = array->dim[i].extent;
+    if (extent == 1) continue;
+    if (step != 0 && array->dim[i].sm != next) return 0;
+    if (step == 0) step = array->dim[i].sm;
+    next = array->dim[i].sm * extent;
+  }
+  return step;
+}
+
+static Section section(const CFI_cdesc_t* array, MPI_Fint type) {
+  Section found = {buffer(array), MPI_Type_f2c(type), 0};
+  const MPI_Aint step = found.at == LNW_NOT_CONTIGUOUS && found.type != MPI_DATATYPE_NULL ? distance(array) : 0;
+  MPI_Aint lower, extent;
+  int size;
+  if (step == 0 || MPI_Type_get_extent(found.type, &lower, &extent) != MPI_SUCCESS ||
+      MPI_Type_size(found.type, &size) != MPI_SUCCESS || lower != 0 || extent != size ||
+      extent != (MPI_Aint)array->elem_len)
+    return found;
+  MPI_Datatype made;
+  if (MPI_Type_create_resized(found.type, 0, step, &made) != MPI_SUCCESS) return found;
+  const Section strided = {array->base_addr, made, 1};
+  MPI_Type_commit(&made);
+  return strided;
+}
+
+/* What is under way, or persistent, keeps the datatypes that it needs. */
+static void end_section(Section* used) {
+  if (used->is_made) MPI_Type_free(&used->type);
 }
 
 static const int* weights(const MPI_Fint array[]) {
@@ -203,42 +246,52 @@ void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
 void lnwf_sparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                           const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
                           const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  finish(LNW_Sparse_alltoall(*ndestinations, destinations, buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype),
-                             MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  const int code = LNW_Sparse_alltoall(*ndestinations, destinations, of_sendbuf.at, *sendcount, of_sendbuf.type,
+                                       MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
+  end_section(&of_sendbuf);
+  finish(code, ierror);
 }
 
 void lnwf_sparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                            const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
                            const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  finish(LNW_Sparse_alltoallv(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
-                              MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  const int code = LNW_Sparse_alltoallv(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
+                                        of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
+  end_section(&of_sendbuf);
+  finish(code, ierror);
 }
 
 void lnwf_sparse_alltoallv_c(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                              const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Fint* sendtype,
                              const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  finish(LNW_Sparse_alltoallv_c(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
-                                MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  const int code = LNW_Sparse_alltoallv_c(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
+                                          of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
+  end_section(&of_sendbuf);
+  finish(code, ierror);
 }
 
 void lnwf_isparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                            const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
                            const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request, MPI_Fint* ierror) {
-  finish(LNW_Isparse_alltoall(*ndestinations, destinations, buffer(sendbuf), *sendcount, MPI_Type_f2c(*sendtype),
-                              MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  const int code = LNW_Isparse_alltoall(*ndestinations, destinations, of_sendbuf.at, *sendcount, of_sendbuf.type,
+                                        MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request);
+  end_section(&of_sendbuf);
+  finish(code, ierror);
 }
 
 void lnwf_isparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                             const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
                             const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request,
                             MPI_Fint* ierror) {
-  finish(LNW_Isparse_alltoallv(*ndestinations, destinations, buffer(sendbuf), sendcounts, sdispls,
-                               MPI_Type_f2c(*sendtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request),
-         ierror);
+  Section of_sendbuf = section(sendbuf, *sendtype);
+  const int code = LNW_Isparse_alltoallv(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
+                                         of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request);
+  end_section(&of_sendbuf);
+  finish(code, ierror);
 }
 
 void lnwf_arrivals_get_count(const LNW_Arrivals* arrivals, MPI_Fint* nsources, MPI_Fint* ierror) {
@@ -252,9 +305,11 @@ void lnwf_arrivals_get_data(const LNW_Arrivals* arrivals, void** data, MPI_Count
 void lnwf_arrivals_copy(const LNW_Arrivals* arrivals, const MPI_Fint* maxsources, MPI_Fint sources[],
                         MPI_Count recvcounts[], MPI_Count rdispls[], const CFI_cdesc_t* recvbuf,
                         const MPI_Count* recvcount, const MPI_Fint* recvtype, MPI_Fint* ierror) {
-  finish(LNW_Arrivals_copy(*arrivals, *maxsources, sources, recvcounts, rdispls, buffer(recvbuf), *recvcount,
-                           MPI_Type_f2c(*recvtype)),
-         ierror);
+  Section of_recvbuf = section(recvbuf, *recvtype);
+  const int code = LNW_Arrivals_copy(*arrivals, *maxsources, sources, recvcounts, rdispls, of_recvbuf.at, *recvcount,
+                                     of_recvbuf.type);
+  end_section(&of_recvbuf);
+  finish(code, ierror);
 }
 
 void lnwf_arrivals_get_info(const LNW_Arrivals* arrivals, MPI_Fint* info, MPI_Fint* ierror) {

@@ -43,6 +43,7 @@ program integers_test
   call collectives()
   call sparse()
   call halos()
+  call sections()
   call errors()
   call MPI_Comm_free(ring, code)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
@@ -62,13 +63,14 @@ contains
 
   subroutine neighborhoods()
     double precision, asynchronous :: sent(3), received(3)
-    double precision :: expected(3)
+    double precision :: expected(3), plain(3)
     type(LNW_Request) :: requests(2)
     integer :: statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), n, edge
     integer(MPI_COUNT_KIND), parameter :: indices(3) = [2, 0, 1], three = 3
     logical :: flag
     sent = [10d0 * rank + 1, 10d0 * rank + 2, 10d0 * rank + 3]
-    call MPI_Neighbor_alltoallv(sent, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
+    plain = sent
+    call MPI_Neighbor_alltoallv(plain, counts, displacements, MPI_DOUBLE_PRECISION, expected, counts, displacements, &
                                 MPI_DOUBLE_PRECISION, ring, code)
     received = -1
     call lnw_neighbor_alltoallv(sent, counts, displacements, MPI_DOUBLE_PRECISION, received, counts, displacements, &
@@ -177,6 +179,56 @@ contains
     call check(code == MPI_SUCCESS .and. x(3) == dble(ids(1)), 'lnw_halo_init')
     call lnw_request_free(request)
     call lnw_halo_free(halo)
+  end subroutine
+
+  ! Arrays with gaps are sent and received as they are; what lies in the gaps stays.
+  subroutine sections()
+    type point
+      integer :: mark
+      double precision :: value
+    end type
+    double precision, asynchronous :: grid(4, 6), other(4, 6)
+    double precision :: row(6), ghosts(6), before(4, 6)
+    type(point) :: points(3)
+    type(LNW_Request) :: request
+    integer :: k, numbers(9), all(9), total(9)
+    grid = reshape([(100d0 * rank + k, k = 1, 24)], [4, 6])
+    row = grid(2, :)
+    call MPI_Neighbor_allgather(row, 3, MPI_DOUBLE_PRECISION, ghosts, 3, MPI_DOUBLE_PRECISION, ring, code)
+    other = -1
+    before = other
+    before(3, :) = ghosts
+    call lnw_neighbor_allgather(grid(2, :), 3, MPI_DOUBLE_PRECISION, other(3, :), 3, MPI_DOUBLE_PRECISION, ring, code)
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'rows of an array')
+    call MPI_Neighbor_alltoallv(row, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
+                                MPI_DOUBLE_PRECISION, ring, code)
+    call lnw_neighbor_alltoallv_init(grid(2, :), counts, displacements, MPI_DOUBLE_PRECISION, other(3, 6:1:-1), counts, &
+                                     displacements, MPI_DOUBLE_PRECISION, ring, MPI_INFO_NULL, request, code)
+    call check(code == MPI_SUCCESS, 'a request of rows')
+    do k = 1, 2
+      other = -1
+      call lnw_start(request)
+      call lnw_wait(request, MPI_STATUS_IGNORE, code)
+      call check(.not. any(other(3, 6:4:-1) /= ghosts(1:3)) .and. .not. any(other(3, 1:3) /= -1) .and. &
+                 .not. any(other([1, 2, 4], :) /= -1), 'rows backwards, persistent')
+    end do
+    call lnw_request_free(request)
+    call lnw_ineighbor_allgather(grid(1::2, 1), 1, MPI_DOUBLE_PRECISION, points(1:2)%value, 1, MPI_DOUBLE_PRECISION, ring, &
+                                 request, code)
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call check(code == MPI_SUCCESS .and. points(1)%value == 100d0 * left(1) + 1 .and. points(2)%value == 100d0 * left(2) + 1, &
+               'parts of structures, nonblocking')
+    numbers = [(10 * rank + k, k = 1, 9)]
+    all = numbers
+    call MPI_Bcast(all, 9, MPI_INTEGER, 0, MPI_COMM_WORLD, code)
+    total = numbers
+    total(1::4) = all(1::4)
+    call lnw_bcast(numbers(1::4), 3, MPI_INTEGER, 0, MPI_COMM_WORLD, code)
+    call check(code == MPI_SUCCESS .and. .not. any(numbers /= total), 'lnw_bcast of every fourth')
+    call lnw_neighbor_allgather(grid(1:2, 1:2), 4, MPI_DOUBLE_PRECISION, other, 4, MPI_DOUBLE_PRECISION, ring, code)
+    call check(code /= MPI_SUCCESS, 'gaps of several sizes are an error')
+    call lnw_allreduce(numbers(1::4), total, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
+    call check(code /= MPI_SUCCESS, 'a sum of gaps is an error')
   end subroutine
 
   subroutine errors()

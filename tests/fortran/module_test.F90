@@ -380,12 +380,12 @@ contains
 
     matrix = 0
     call fill(41)
-    call lnw_neighbor_alltoall(matrix(2, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, code)
+    call lnw_neighbor_alltoall(matrix(:2, :2), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, code)
     call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
     call lnw_neighbor_alltoall_init(owned, 1, MPI_DOUBLE_PRECISION, matrix(:2, :), 1, MPI_DOUBLE_PRECISION, graph, &
                                     MPI_INFO_NULL, request, code)
     call check_error(code, 'recvbuf is not contiguous', 'a section with gaps')
-    call lnw_ineighbor_alltoall(matrix(2, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, request, &
+    call lnw_ineighbor_alltoall(matrix(:2, :2), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, request, &
                                 code)
     call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
     call lnw_neighbor_alltoall_init(matrix(:, 2:), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, graph, &
@@ -402,7 +402,7 @@ contains
       print '(a)', 'SKIP mistake of one rank: 1 rank, needs 2'
       return
     end if
-    call lnw_neighbor_alltoall_init(matrix(1:1 + 2 * merge(1, 0, rank == 1):2, 1), 1, MPI_DOUBLE_PRECISION, ghosts, 1, &
+    call lnw_neighbor_alltoall_init(matrix(:merge(2, 3, rank == 1), :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, &
                                     MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request, code)
     if (rank == 1) then
       call check_error(code, 'sendbuf is not contiguous', 'mistake of this rank')
@@ -413,6 +413,7 @@ contains
 
   subroutine topologies()
     type(LNW_Topology) :: topology
+    real(real64) :: square(3, 3)
     integer :: code, indegree, outdegree, first(1), all_of_them(degree)
     call lnw_topology_create(MPI_COMM_WORLD, degree, sources, [3, 4], degree, destinations, MPI_UNWEIGHTED, &
                              MPI_INFO_NULL, topology, code)
@@ -422,7 +423,8 @@ contains
     call lnw_topology_get_neighbors(topology, 1, first, degree, all_of_them, code)
     call check(code == MPI_SUCCESS .and. first(1) == sources(1) .and. all(all_of_them == destinations), &
                'neighbors of a topology')
-    call lnw_neighbor_alltoall(owned(::2), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, topology, code)
+    square = 0
+    call lnw_neighbor_alltoall(square(:2, :), 1, MPI_DOUBLE_PRECISION, ghosts, 1, MPI_DOUBLE_PRECISION, topology, code)
     call check_error(code, 'LNW_Neighbor_alltoall_topology on rank', 'a section with gaps')
     call check_error(code, 'sendbuf is not contiguous', 'a section with gaps')
     call lnw_topology_free(topology)
