@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shlex
+import shutil
+import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
@@ -37,10 +40,25 @@ def _say(text: str) -> None:
         print(f"laneway: {text}", flush=True)
 
 
+def _mpi() -> str:
+    """The MPI library that the library is built for: the compiler's path, and what that says of itself."""
+    named = next((word.partition("=")[2] for word in shlex.split(os.environ.get("CMAKE_ARGS", "")) if "MPI_C_COMPILER=" in word), "mpicc")
+    compiler = shutil.which(named)
+    if compiler is None:
+        return f"{named}, which is not in the PATH"
+    for option in ("--showme:version", "-v"):
+        done = subprocess.run([compiler, option], capture_output=True, text=True, check=False)
+        said = next((line for line in (done.stdout + done.stderr).splitlines() if "MPI" in line), "")
+        if done.returncode == 0 and said:
+            return f"{compiler} ({said.partition(' (')[0].removeprefix('mpicc for ').rpartition(': ')[2].strip()})"
+    return compiler
+
+
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
-    """The wheel of scikit-build-core, and a word that its library takes minutes."""
+    """The wheel of scikit-build-core, and a word of what is built, which takes minutes."""
     begin = time.monotonic()
-    _say("the library is compiled, which takes minutes; CMAKE_BUILD_PARALLEL_LEVEL sets how many compilers run, pip install -v shows them")
+    _say(f"liblaneway and its device plugins are compiled for the MPI library of {_mpi()}, which takes minutes")
+    _say("CMAKE_BUILD_PARALLEL_LEVEL sets how many compilers run, pip install -v shows them; a wheel of ./dev wheel needs no compiler")
     name: str = _build_wheel(wheel_directory, config_settings, metadata_directory)
     _say(f"the library was compiled in {time.monotonic() - begin:.0f} s")
     return name
