@@ -14,7 +14,7 @@ namespace {
 
 /// Whether the job ends, with nobody to ask for the text.
 bool is_fatal(MPI_Errhandler handler) {
-#if MPI_VERSION >= 4
+#ifdef MPI_ERRORS_ABORT
   if (handler == MPI_ERRORS_ABORT) return true;
 #endif
   return handler == MPI_ERRORS_ARE_FATAL;

@@ -25,7 +25,7 @@ int process_in_sessions() noexcept {
   return process.load(std::memory_order_relaxed);
 }
 
-#if MPI_VERSION >= 4 && !defined(LANEWAY_SIMULATED)
+#if defined(MPI_SESSION_NULL) && !defined(LANEWAY_SIMULATED)
 namespace {
 
 using InitSession = int (*)(MPI_Info, MPI_Errhandler, MPI_Session*);
@@ -61,7 +61,7 @@ int finalize_session(MPI_Session* session, FinalizeSession behind) {
 
 }  // namespace laneway
 
-#if MPI_VERSION >= 4 && !defined(LANEWAY_SIMULATED)
+#if defined(MPI_SESSION_NULL) && !defined(LANEWAY_SIMULATED)
 // Weak: the preloaded library has others, for programs that use this one without knowing it, which it leaves alone
 // while they only have sessions. PMPI_…: what Fortran bindings and tools call.
 #define LANEWAY_IN_FRONT(Name, parameters, call)                                \

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   LNW_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &graph);
   if (argc > 1) {
-#if MPI_VERSION >= 4
+#ifdef MPI_ERRORS_ABORT
     MPI_Comm_set_errhandler(graph, MPI_ERRORS_ABORT);
 #else
     std::puts("SKIP: this MPI library has no MPI_ERRORS_ABORT");

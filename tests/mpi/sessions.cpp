@@ -8,7 +8,7 @@
 
 #include "laneway/laneway.h"
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL
 
 namespace {
 

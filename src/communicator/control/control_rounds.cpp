@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/simulated.hpp"
 #include "mpi/check.hpp"
+#include "mpi/reduce_local.hpp"
 
 namespace laneway {
 
@@ -94,7 +95,7 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
     return rounds.exchange(std::move(control_messages), from, PrivateComm::reduce_tag);
   };
   const auto add = [&](const std::vector<Bytes>& inbox) {
-    check_mpi(MPI_Reduce_local(inbox.front().data(), sum.data(), count, type, operation), "MPI_Reduce_local");
+    check_mpi(reduce_local(inbox.front().data(), sum.data(), count, type, operation), "MPI_Reduce_local");
   };
   Rank doubling = 1;
   while (2 * doubling <= comm.size()) doubling *= 2;

@@ -16,6 +16,7 @@
 #include "communicator/datatypes/datatype.hpp"
 #include "mpi/check.hpp"
 #include "mpi/made_type.hpp"
+#include "mpi/reduce_local.hpp"
 
 namespace laneway {
 
@@ -169,7 +170,7 @@ class LocalReduction final : public Combiner {
   void combine(std::byte* from, std::byte* to, std::int64_t bytes) const override {
     const InParts how{.element_bytes = element_bytes_, .in_order = in_order_, .most = std::numeric_limits<int>::max()};
     combine_in_parts(from, to, bytes, how, [&](const std::byte* in, std::byte* inout, std::int64_t n) {
-      check_mpi(MPI_Reduce_local(in, inout, static_cast<int>(n), type_.get(), op_.get()), "MPI_Reduce_local");
+      check_mpi(reduce_local(in, inout, static_cast<int>(n), type_.get(), op_.get()), "MPI_Reduce_local");
     });
   }
 
@@ -180,6 +181,12 @@ class LocalReduction final : public Combiner {
   bool in_order_;
   std::optional<DeviceOperation> on_device_;
 };
+
+/// Whether this library can combine such elements in the program as it is.
+bool can_combine(MPI_Op op, MPI_Datatype type) {
+  return mpi_reduces_locally() || reduce_by_loops(nullptr, nullptr, 0, type, op);
+}
+constexpr const char* needs_world = "this MPI library combines such elements only after MPI_Init";
 
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0;
@@ -261,6 +268,7 @@ Reduction reduction_of(const Call& call, const Topology& topology) {
   check_mpi(MPI_Op_commutative(call.op, &commutes), "MPI_Op_commutative");
   if (types.empty()) return {{row != nullptr ? row->name : "user", "", 1, commutes == 0}, nullptr, {}};
   const MPI_Datatype type = row != nullptr ? type_of_predefined(*row, types) : type_of_users_operator(types);
+  require(can_combine(call.op, type), ErrorKind::unsupported, needs_world);
   // Elements of an empty datatype have no bytes, of whatever size each is.
   const std::int64_t element_bytes = std::max<std::int64_t>(extent_of(type), 1);
   Reduction reduction{{row != nullptr ? row->name : "user", name_of(type), element_bytes, commutes == 0}, nullptr, {}};
@@ -316,6 +324,7 @@ DenseReduction dense_reduction(MPI_Op op, MPI_Datatype type, const char* type_na
   const auto whole = map->ranges.contiguous();
   if (class_of(type) != of_pairs && (!whole || *whole != Range{0, map->extent}))
     return {{}, nullptr, "the datatype has gaps, which MPI alone lets an operator see"};
+  if (!can_combine(op, type)) return {{}, nullptr, needs_world};
   int commutes = 1;
   check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
   const bool in_order = by_rank || commutes == 0;
