@@ -18,6 +18,10 @@ std::string mpi_error_text(int code) {
 int mpi_error_class(int code) {
   int found = MPI_ERR_OTHER;
   MPI_Error_class(code, &found);
+#ifdef LANEWAY_HAS_PROC_FAILED
+  // What a wildcard may still match is no matter of the program's.
+  if (found == MPIX_ERR_PROC_FAILED_PENDING) return MPIX_ERR_PROC_FAILED;
+#endif
   return found;
 }
 
@@ -30,6 +34,15 @@ int class_of_ended_process() {
   return MPIX_ERR_PROC_FAILED;
 #else
   return 0;
+#endif
+}
+
+bool is_of_ended_process([[maybe_unused]] int code) {
+#ifdef LANEWAY_HAS_PROC_FAILED
+  const int found = code == MPI_SUCCESS ? code : mpi_error_class(code);
+  return found == MPIX_ERR_PROC_FAILED || found == MPIX_ERR_REVOKED;
+#else
+  return false;
 #endif
 }
 

@@ -33,10 +33,11 @@ std::optional<FoundMessage> find_message(MPI_Comm comm, int source, int tag) {
   return found;
 }
 
-std::optional<FoundMessage> look_for_message(MPI_Comm comm, int source, int tag) noexcept {
+std::optional<FoundMessage> look_for_message(MPI_Comm comm, int source, int tag, int* failed) noexcept {
   std::optional<FoundMessage> found;
   int code = MPI_SUCCESS;
   (void)look(comm, source, tag, found, code);
+  if (failed != nullptr) *failed = code;
   return found;
 }
 

@@ -40,8 +40,9 @@ struct FoundMessage {
 
 /// The first that has come from `source` with this tag, which may be wildcards. Local. Throws Error(mpi).
 [[nodiscard]] std::optional<FoundMessage> find_message(MPI_Comm comm, int source, int tag);
-/// The same for a rank that the others count on: it looks again where MPI fails.
-[[nodiscard]] std::optional<FoundMessage> look_for_message(MPI_Comm comm, int source, int tag) noexcept;
+/// The same for a rank that the others count on: it looks again where MPI fails. `failed`: unless null, MPI's code.
+[[nodiscard]] std::optional<FoundMessage> look_for_message(MPI_Comm comm, int source, int tag,
+                                                           int* failed = nullptr) noexcept;
 
 /// Sends what is never written again, and is forgotten. Returns MPI's code.
 int send_away(const void* data, std::size_t bytes, Rank to, int tag, MPI_Comm comm) noexcept;

@@ -31,19 +31,29 @@ struct Tree {
   }
 };
 
-/// Of what all ranks have decided: it is tried again, and where it cannot be done the job ends.
+/// Of what all ranks have decided: it is tried again, and where it cannot be done the job ends. Throws where a process
+/// has ended.
 template <class Call>
 void surely(MPI_Comm comm, const char* name, Call&& call) {
   int code = MPI_SUCCESS;
   for (int tries = 0; tries < 10; ++tries) {
     code = call();
     if (code == MPI_SUCCESS) return;
+    if (is_of_ended_process(code)) throw_mpi_error(code, name);
   }
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
   log_line(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data());
   MPI_Abort(comm, code);
+}
+
+/// Whether a message of a rank that all count on has come: other failures of MPI pass.
+bool has_come(MPI_Comm comm, Rank source, int tag) {
+  int code = MPI_SUCCESS;
+  const bool found = look_for_message(comm, source, tag, &code).has_value();
+  if (is_of_ended_process(code)) throw_mpi_error(code, "MPI_Iprobe");
+  return found;
 }
 
 /// Sets a pointer until the end of the scope.
@@ -96,7 +106,8 @@ bool ControlComm::is_ahead(const FailureMessage& failure) const {
 
 void ControlComm::throw_failure(const FailureMessage& failure) {
   throw PeerFailure(static_cast<ErrorKind>(failure.kind),
-                    "rank " + std::to_string(failure.source) + " has failed in this call: " + failure.text.data());
+                    "rank " + std::to_string(failure.source) + " has failed in this call: " + failure.text.data(),
+                    failure.mpi_class);
 }
 
 void ControlComm::check_peers() const {
@@ -115,9 +126,9 @@ void ControlComm::leave() const noexcept {
   try {
     throw;
   } catch (const PeerFailure& failure) {
-    if (step_.in_part) report_failure(failure.kind(), failure.what());
+    if (step_.in_part) report_failure(failure.kind(), failure.what(), failure.mpi_class());
   } catch (const Error& error) {
-    report_failure(error.kind(), error.what());
+    report_failure(error.kind(), error.what(), error.mpi_class());
   } catch (const std::bad_alloc&) {
     report_failure(ErrorKind::internal, "out of memory");
   } catch (const std::exception& error) {
@@ -128,9 +139,10 @@ void ControlComm::leave() const noexcept {
 }
 
 /// Needs no memory: there may be none.
-void ControlComm::report_failure(ErrorKind kind, const char* text) const noexcept {
+void ControlComm::report_failure(ErrorKind kind, const char* text, int mpi_class) const noexcept {
   own_failure_.came = came_;
   own_failure_.kind = static_cast<std::int32_t>(kind);
+  own_failure_.mpi_class = mpi_class;
   own_failure_.source = rank_;
   std::strncpy(own_failure_.text.data(), text, own_failure_.text.size() - 1);
   for (Rank peer = 0; peer < size_; ++peer)
@@ -157,7 +169,7 @@ void ControlComm::meet(const std::vector<Rank>& members, int tag, bool failed) c
   const auto at = [&](Rank place) { return members.empty() ? place : members[static_cast<std::size_t>(place)]; };
   const Tree tree{self, size};
   const auto receive_from = [&](Rank place) {
-    await(*this, [&] { return look_for_message(comm_, at(place), tag).has_value(); });
+    await(*this, [&] { return has_come(comm_, at(place), tag); });
     failed = take_word(at(place), tag) != std::byte{0} || failed;
   };
   const auto send_to = [&](Rank place) { send_word(std::byte{failed}, at(place), tag); };
@@ -197,7 +209,7 @@ void ControlComm::quiesce() const {
     if (peer != rank_) send_word(std::byte{0}, peer, last_tag);
   for (Rank peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    progress_until([&] { return look_for_message(comm_, peer, last_tag).has_value(); });
+    progress_until([&] { return has_come(comm_, peer, last_tag); });
     (void)take_word(peer, last_tag);
   }
   drain();

@@ -115,7 +115,7 @@ class ControlComm {
   /// has failed it says so itself: those of its part do not heed the others while they meet.
   void is_in_part() const { step_.in_part = true; }
   /// Ends on all ranks, when all have come, or on none: what follows may be a call of MPI that all must enter. Where it
-  /// cannot tell all of them that it ends, it ends the job.
+  /// cannot tell all of them that it ends, it ends the job, or throws if one of them has ended.
   void meet() const { meet({}, success_tag, false); }
   /// The same among `members` alone, this rank one of them, or all if there are none, with messages of a tag that
   /// nothing else uses. Throws PeerFailure on all of them where `failed` is set on some.
@@ -155,6 +155,7 @@ class ControlComm {
   struct FailureMessage {
     Progress came;
     std::int32_t kind = 0;
+    std::int32_t mpi_class = 0;
     Rank source = 0;
     std::array<char, 480> text{};
   };
@@ -165,7 +166,7 @@ class ControlComm {
   };
   [[nodiscard]] bool is_ahead(const FailureMessage& failure) const;
   [[noreturn]] static void throw_failure(const FailureMessage& failure);
-  void report_failure(ErrorKind kind, const char* text) const noexcept;
+  void report_failure(ErrorKind kind, const char* text, int mpi_class = 0) const noexcept;
   [[nodiscard]] std::byte take_word(Rank from, int tag) const;
   void send_word(std::byte word, Rank to, int tag) const;
 

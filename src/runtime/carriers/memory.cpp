@@ -81,11 +81,23 @@ void PlanMemory::require_all_running() const {
   const auto is_in_exchange = [this](Rank rank) {
     if (arena && !arena->parts().contains(rank)) return false;
     std::byte* const others = words_of(rank);
+    if (others != nullptr && seen(others + failed_word) == exchange)
+      throw Error(ErrorKind::mpi, "rank " + std::to_string(rank) + " has given up, since a process has ended",
+                  class_of_ended_process());
     return others != nullptr && seen(others + completed_word) < exchange;
   };
   for (const std::shared_ptr<CarrierMemory>& part : parts)
     if (const std::optional<Rank> ended = part->find_ended(is_in_exchange))
       if (is_in_exchange(*ended)) throw_ended(*ended);
+}
+
+void PlanMemory::give_up(const std::exception_ptr& failure) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (is_of_ended_process(error.mpi_class())) raise(words + failed_word, exchange);
+  } catch (...) {
+  }
 }
 
 }  // namespace laneway

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -128,6 +129,8 @@ class CarrierMemory {
 
 /// After how many looks in vain the others are asked for.
 inline constexpr unsigned looks_before_ended = 1U << 15;
+/// The last exchange that a rank has given up since a process has ended, of which MPI may have told it alone.
+inline constexpr std::int64_t failed_word = completed_word + 8;
 /// Throws the error of an operation that such a rank takes part in.
 [[noreturn]] void throw_ended(Rank rank);
 
@@ -153,8 +156,11 @@ struct PlanMemory {
   [[nodiscard]] std::byte* words_of(Rank peer) const;
   void pin(const Device& device);
   [[nodiscard]] std::int64_t metadata_bytes() const;
-  /// Throws if a rank that shares the memory has ended in the exchange: what this one waits for may never come.
+  /// Throws if a rank that shares the memory has ended in the exchange, or has given it up: what this one waits for may
+  /// never come.
   void require_all_running() const;
+  /// This rank leaves the exchange with a failure: if that is for a process that has ended, the others hear of it.
+  void give_up(const std::exception_ptr& failure) const;
 
   /// Counts one more exchange.
   void begin_exchange() {

@@ -200,10 +200,11 @@ void Executor::finish() {
   if (memory_) raise(memory_->words + completed_word, memory_->exchange);
 }
 
-/// Called while an exception is handled.
+/// Called while an exception is handled. Who waits for this rank in memory of the node hears of it there.
 void Executor::fail() {
   std::exception_ptr failure = std::current_exception();
   for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) failure = carrier->explain(std::move(failure));
+  if (memory_) memory_->give_up(failure);
   give_up();
   std::rethrow_exception(failure);
 }
