@@ -1,4 +1,4 @@
-// The loops that stand in for MPI_Reduce_local against it, bit for bit.
+// The loops that stand in for MPI_Reduce_local against it, bit for bit, with small numbers.
 #include "mpi/reduce_local.hpp"
 
 #include <cstddef>
