@@ -81,10 +81,11 @@ def read(value: Any) -> Tensor:
     pointer, is_valid = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_IsValid
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     is_valid.restype, is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-    readonly = False
+    # JAX's arrays never change, and their capsules do not say so.
+    readonly = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
     if is_valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(pointer(capsule, b"dltensor_versioned"))
-        tensor, readonly = versioned.tensor, bool(versioned.flags & _READ_ONLY)
+        tensor, readonly = versioned.tensor, readonly or bool(versioned.flags & _READ_ONLY)
     else:
         tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
     dtype = _dtype(tensor)
