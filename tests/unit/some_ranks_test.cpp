@@ -163,7 +163,7 @@ TEST(SomeRanks, ChooseForAll) {
   std::set<std::size_t> chosen;
   int all_choose_otherwise = 0;
   for (const auto& [bytes, heavy_bytes] :
-       {std::pair(8, 8), std::pair(4096, 4096), std::pair(262144, 262144), std::pair(8, 4096), std::pair(8, 1048576)}) {
+       {std::pair(8, 8), std::pair(4096, 4096), std::pair(262144, 262144), std::pair(8, 2048), std::pair(8, 1048576)}) {
     const auto size = [&, small = bytes, large = heavy_bytes](Rank source) {
       return source / 16 == heavy_node ? large : small;
     };

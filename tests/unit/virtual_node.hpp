@@ -86,7 +86,9 @@ class SharedByAll {
 
  private:
   NodeMemory::Part part(std::size_t rank) {
-    return {reinterpret_cast<std::byte*>(windows_[rank].data()), reinterpret_cast<std::byte*>(staging_[rank].data())};
+    std::vector<std::uint64_t>& window = windows_[rank];
+    return {window.size() == 1 ? nullptr : reinterpret_cast<std::byte*>(window.data()),
+            reinterpret_cast<std::byte*>(staging_[rank].data())};
   }
 
   std::vector<std::vector<std::uint64_t>> windows_;
