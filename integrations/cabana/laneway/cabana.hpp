@@ -326,8 +326,8 @@ class CommunicationPlan<MemorySpace, laneway::CabanaCommSpace> : public Communic
     return elements;
   }
 
-  /// As Cabana orders them, which programs see in the order of what arrives: ascending, but this rank, if it is one, has
-  /// changed places with the first.
+  /// As Cabana orders them, which programs see in the order of what arrives: ascending, but this rank, if it is one,
+  /// has changed places with the first.
   [[nodiscard]] std::vector<int> unique_neighbors(std::vector<int> ranks) const {
     int own = 0;
     laneway::check(MPI_Comm_rank(this->comm(), &own));

@@ -165,6 +165,13 @@ class Sum {
   bool has_some_ = false;
 };
 
+/// Whether a member of a node sends the node's sum to any other.
+bool is_sender(const Layout& layout, Rank home, Rank members, Rank member) {
+  for (Rank to = home + 1; to < layout.regions() && to - home <= members; ++to)
+    if (sender(layout, home, to) == member) return true;
+  return false;
+}
+
 }  // namespace
 
 /// All ranks of a node have the operands of all; each sends the node's sum to some nodes that come after it, and gives
@@ -181,11 +188,7 @@ void one_hop(PlanWriter& writer, const DenseCall& call, const Layout& layout, co
       if (member != group.me) f(member);
   };
   // A rank needs the operands of those before it; of those after it where it sends the sum of the node.
-  const auto sends_sum = [&](Rank member) {
-    for (Rank to = home + 1; to < layout.regions() && to - home <= group.size(); ++to)
-      if (sender(layout, home, to) == member) return true;
-    return false;
-  };
+  const auto sends_sum = [&](Rank member) { return is_sender(layout, home, group.size(), member); };
   const auto needs = [&](Rank to, Rank of) { return of < to || sends_sum(to); };
   for_each_other([&](Rank member) {
     if (needs(member, group.me)) writer.send(group.rank(member), {own});
@@ -226,11 +229,10 @@ void one_hop(PlanWriter& writer, const DenseCall& call, const Layout& layout, co
     ++part;
   }
   // In place the own operand is where the result comes.
-  const bool excludes = call.kind == Dense::exscan;
   Sum all(writer, call.in_place ? staged(writer, bytes) : result, call.combination);
   for (const Segment& one : before) all.add(one);
   for (Rank member = 0; member < group.me; ++member) all.add(operands[static_cast<std::size_t>(member)]);
-  if (!excludes) all.add(own);
+  if (call.kind != Dense::exscan) all.add(own);
   if (call.in_place && all.has_some()) writer.move(all.at(), result);
 }
 

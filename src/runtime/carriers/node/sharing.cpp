@@ -113,9 +113,8 @@ Shared share(Bootstrap& bootstrap, const Region& node, std::int64_t window_bytes
     std::size_t at = SharedSegment::header_bytes;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t staging = at + pages(all[i].window_bytes);
-      const NodeMemory::Part part{all[i].window_bytes > 0 ? base.get() + at : nullptr, base.get() + staging,
-                                  all[i].process};
-      memory->peers[node.members[i]] = part;
+      std::byte* const window = all[i].window_bytes > 0 ? base.get() + at : nullptr;
+      const NodeMemory::Part& part = memory->peers[node.members[i]] = {window, base.get() + staging, all[i].process};
       const std::size_t end = staging + pages(all[i].staging_bytes);
       if (node.members[i] == bootstrap.rank()) {
         memory->own = part;
