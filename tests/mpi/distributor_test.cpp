@@ -1,6 +1,7 @@
 // Queries, distributors, collectors and halos that find their partners: compared with arrays that every rank can make.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -131,6 +132,34 @@ TEST_F(DistributorTest, BadListsInC) {
   code = LNW_Distributor_create_from_imports(MPI_COMM_WORLD, 3, 1, &first, &id, MPI_INFO_NULL, &distributor);
   expect_error_class(code, MPI_ERR_ARG);
   EXPECT_EQ(distributor, LNW_DISTRIBUTOR_NULL);
+}
+
+TEST_F(DistributorTest, BothEndsOfAnEdgeHaveElementsOfOneSize) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int right = (rank() + 1) % size(), left = (rank() + size() - 1) % size();
+  LNW_Distributor distributor = LNW_DISTRIBUTOR_NULL;
+  EXPECT_MPI(LNW_Distributor_create(MPI_COMM_WORLD, 1, &right, MPI_INFO_NULL, &distributor));
+  std::array<double, 1> mine{0.5 + rank()}, arrived{-1};
+  const bool differs = size() > 1 && rank() == size() - 1;
+  const int code = LNW_Distributor_exchange(distributor, mine.data(), arrived.data(), differs ? MPI_CHAR : MPI_DOUBLE);
+  if (size() > 1) {
+    EXPECT_NE(code, MPI_SUCCESS);
+    EXPECT_EQ(arrived[0], -1);
+  }
+  // A null buffer of one rank.
+  EXPECT_NE(LNW_Distributor_exchange(distributor, rank() == 0 ? nullptr : mine.data(), arrived.data(), MPI_DOUBLE),
+            MPI_SUCCESS);
+  EXPECT_MPI(LNW_Distributor_exchange(distributor, mine.data(), arrived.data(), MPI_DOUBLE));
+  EXPECT_EQ(arrived[0], 0.5 + left);
+  EXPECT_MPI(LNW_Distributor_free(&distributor));
+  // Not all edges need have the same: what stays is of one size here, and of another there.
+  const int own = rank();
+  EXPECT_MPI(LNW_Distributor_create(MPI_COMM_WORLD, 1, &own, MPI_INFO_NULL, &distributor));
+  const MPI_Datatype type = rank() % 2 == 0 ? MPI_DOUBLE : MPI_CHAR;
+  std::array<double, 1> kept{};
+  EXPECT_MPI(LNW_Distributor_exchange(distributor, mine.data(), kept.data(), type));
+  EXPECT_EQ(std::memcmp(mine.data(), kept.data(), rank() % 2 == 0 ? sizeof(double) : 1), 0);
+  EXPECT_MPI(LNW_Distributor_free(&distributor));
 }
 
 TEST_F(DistributorTest, ReversesWithASum) {
