@@ -13,6 +13,7 @@
 #include "communicator/hints/unknown_variables.hpp"
 #include "preload/calls/requests.hpp"
 #include "preload/next.hpp"
+#include "preload/p2p/point_to_point.hpp"
 #include "preload/report/report.hpp"
 #include "preload/settings.hpp"
 
@@ -91,6 +92,7 @@ class SpawnsRanks {
 bool ends_in_callback = false;
 
 void end() {
+  p2p::end();
   free_all();
   report();
 }
@@ -117,6 +119,7 @@ int begin(int code) {
   if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &key, nullptr) != MPI_SUCCESS) return code;
   ends_in_callback = PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS;
   PMPI_Comm_free_keyval(&key);
+  if (enabled()) p2p::begin();
   return code;
 }
 

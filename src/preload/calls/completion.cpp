@@ -6,10 +6,12 @@
 #include "mpi/quirks.hpp"
 #include "preload/calls/requests.hpp"
 #include "preload/next.hpp"
+#include "preload/p2p/point_to_point.hpp"
 #include "preload/settings.hpp"
 #include "runtime/executor/progress.hpp"
 
 using namespace laneway::interpose;
+namespace p2p = laneway::interpose::p2p;
 
 extern "C" int laneway_next_MPI_Request_get_status(MPI_Request, int*, MPI_Status*);
 
@@ -61,16 +63,25 @@ int once(const int* flag, const Test& test) {
   return code == MPI_SUCCESS && *flag ? take_failure() : code;
 }
 
+int wait_for_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  int flag = 0;
+  const int code = p2p::all(count, requests, &flag, statuses, true);
+  return with_failure(code);
+}
+
 }  // namespace
 
 #define REQUESTS int count, MPI_Request requests[]
 
 INTERPOSE(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
+  if (p2p::has(request))
+    return p2p::all(1, request, flag, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status, false);
   if (none_active()) return laneway_pass_MPI_Test(request, flag, status);
   return once(flag, [&] { return laneway_pass_MPI_Test(request, flag, status); });
 }
 
 INTERPOSE(MPI_Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
+  if (p2p::has(request)) return wait_for_all(1, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status);
   if (none_active()) return laneway_pass_MPI_Wait(request, status);
   if (laneway_tool_MPI_Wait() != nullptr && !mpi_waits_well() && request != nullptr) {
     advance_until_complete(1, request);
@@ -81,11 +92,13 @@ INTERPOSE(MPI_Wait, (MPI_Request * request, MPI_Status* status), (request, statu
 }
 
 INTERPOSE(MPI_Testall, (REQUESTS, int* flag, MPI_Status statuses[]), (count, requests, flag, statuses)) {
+  if (p2p::on && p2p::has_any(count, requests)) return p2p::all(count, requests, flag, statuses, false);
   if (none_active()) return laneway_pass_MPI_Testall(count, requests, flag, statuses);
   return once(flag, [&] { return laneway_pass_MPI_Testall(count, requests, flag, statuses); });
 }
 
 INTERPOSE(MPI_Waitall, (REQUESTS, MPI_Status statuses[]), (count, requests, statuses)) {
+  if (p2p::on && p2p::has_any(count, requests)) return wait_for_all(count, requests, statuses);
   if (none_active()) return laneway_pass_MPI_Waitall(count, requests, statuses);
   if (laneway_tool_MPI_Waitall() != nullptr && !mpi_waits_well() && requests != nullptr) {
     advance_until_complete(count, requests);
@@ -96,11 +109,13 @@ INTERPOSE(MPI_Waitall, (REQUESTS, MPI_Status statuses[]), (count, requests, stat
 }
 
 INTERPOSE(MPI_Testany, (REQUESTS, int* index, int* flag, MPI_Status* status), (count, requests, index, flag, status)) {
+  if (p2p::on && p2p::has_any(count, requests)) return p2p::any(count, requests, index, flag, status, false);
   if (none_active()) return laneway_pass_MPI_Testany(count, requests, index, flag, status);
   return once(flag, [&] { return laneway_pass_MPI_Testany(count, requests, index, flag, status); });
 }
 
 INTERPOSE(MPI_Waitany, (REQUESTS, int* index, MPI_Status* status), (count, requests, index, status)) {
+  if (p2p::on && p2p::has_any(count, requests)) return p2p::wait_for_any(count, requests, index, status);
   if (none_active()) return laneway_pass_MPI_Waitany(count, requests, index, status);
   return complete([&] { return laneway_pass_MPI_Waitany(count, requests, index, status); },
                   [&](int* flag) { return laneway_next_MPI_Testany(count, requests, index, flag, status); });
@@ -108,12 +123,14 @@ INTERPOSE(MPI_Waitany, (REQUESTS, int* index, MPI_Status* status), (count, reque
 
 INTERPOSE(MPI_Testsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
           (count, requests, outcount, indices, statuses)) {
+  if (p2p::on && p2p::has_any(count, requests)) return p2p::some(count, requests, outcount, indices, statuses, false);
   if (none_active()) return laneway_pass_MPI_Testsome(count, requests, outcount, indices, statuses);
   return once(outcount, [&] { return laneway_pass_MPI_Testsome(count, requests, outcount, indices, statuses); });
 }
 
 INTERPOSE(MPI_Waitsome, (REQUESTS, int* outcount, int indices[], MPI_Status statuses[]),
           (count, requests, outcount, indices, statuses)) {
+  if (p2p::on && p2p::has_any(count, requests)) return p2p::some(count, requests, outcount, indices, statuses, true);
   if (none_active()) return laneway_pass_MPI_Waitsome(count, requests, outcount, indices, statuses);
   return complete([&] { return laneway_pass_MPI_Waitsome(count, requests, outcount, indices, statuses); },
                   [&](int* flag) {
@@ -124,6 +141,7 @@ INTERPOSE(MPI_Waitsome, (REQUESTS, int* outcount, int indices[], MPI_Status stat
 }
 
 INTERPOSE(MPI_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), (request, flag, status)) {
+  if (p2p::has(&request)) return p2p::get_status(request, flag, status);
   advance();
   return laneway_pass_MPI_Request_get_status(request, flag, status);
 }

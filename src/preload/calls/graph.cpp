@@ -12,6 +12,7 @@
 #include "preload/adopted.hpp"
 #include "preload/more_hints.hpp"
 #include "preload/next.hpp"
+#include "preload/p2p/point_to_point.hpp"
 #include "preload/report/rows.hpp"
 #include "preload/settings.hpp"
 
@@ -34,6 +35,7 @@ std::string settings() {
 /// `comm` has just been made from `comm_old`; collective. Where that fails (bad hints) it does so on all ranks, and
 /// `comm` is left to the MPI library.
 void adopt(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const char* call) noexcept {
+  p2p::enter(comm);
   if (!enabled() || comm == MPI_COMM_NULL || !has_world()) return;
   Adopter adopter{};
   adopter.graph = comm;

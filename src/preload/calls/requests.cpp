@@ -12,6 +12,7 @@
 #include "base/process/spin_lock.hpp"
 #include "mpi/engine.hpp"
 #include "preload/next.hpp"
+#include "preload/p2p/point_to_point.hpp"
 #include "preload/report/rows.hpp"
 #include "preload/settings.hpp"
 #include "runtime/executor/progress.hpp"
@@ -207,7 +208,8 @@ void compare_with(MPI_Request handle, MPI_Request own) {
 }
 
 int advance() {
-  if (active_operations.load(std::memory_order_relaxed) == 0) return 0;
+  p2p::progress();
+  if (active_operations.load(std::memory_order_relaxed) == 0) return p2p::on ? progress_in_engine() : 0;
   std::vector<std::pair<std::shared_ptr<Taken>, int>> failed;
   int completed = 0;
   {
@@ -274,13 +276,18 @@ using namespace laneway::interpose;
 
 INTERPOSE(MPI_Start, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_pass_MPI_Start(request);
+  if (!operation) return p2p::has(request) ? p2p::start(request) : laneway_pass_MPI_Start(request);
   if (!is_startable(operation)) return misuse(*operation, "MPI_Start", not_startable);
   const int code = laneway_next_MPI_Start(request);
   return code != MPI_SUCCESS ? code : start(operation, "MPI_Start");
 }
 
 INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) {
+  if (p2p::on && p2p::has_any(count, requests)) {
+    for (int i = 0; i < count; ++i)
+      if (const int code = laneway_take_MPI_Start(requests + i); code != MPI_SUCCESS) return code;
+    return MPI_SUCCESS;
+  }
   if (known_operations.load(std::memory_order_relaxed) == 0) return laneway_pass_MPI_Startall(count, requests);
   std::vector<std::shared_ptr<Taken>> ours;
   for (int i = 0; i < count; ++i)
@@ -295,7 +302,7 @@ INTERPOSE(MPI_Startall, (int count, MPI_Request requests[]), (count, requests)) 
 
 INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_pass_MPI_Request_free(request);
+  if (!operation) return p2p::has(request) ? p2p::free_request(request) : laneway_pass_MPI_Request_free(request);
   if (operation->own_is_active || (operation->work && operation->work->active()))
     return misuse(*operation, "MPI_Request_free", "the request is active");
   end_sampling(*operation);
@@ -308,6 +315,6 @@ INTERPOSE(MPI_Request_free, (MPI_Request * request), (request)) {
 
 INTERPOSE(MPI_Cancel, (MPI_Request * request), (request)) {
   const auto operation = request != nullptr ? find(*request) : nullptr;
-  if (!operation) return laneway_pass_MPI_Cancel(request);
+  if (!operation) return p2p::has(request) ? p2p::cancel(request) : laneway_pass_MPI_Cancel(request);
   return misuse(*operation, "MPI_Cancel", "the request is of a neighborhood operation, which cannot be cancelled");
 }

@@ -1,0 +1,174 @@
+// Calls that send, receive and probe, and those that make communicators, by which both ends of a stream know it.
+#include <mpi.h>
+
+#include <climits>
+#include <cstddef>
+
+#include "base/bytes/types.hpp"
+#include "base/bytes/wire.hpp"
+#include "base/log_line.hpp"
+#include "preload/next.hpp"
+#include "preload/p2p/point_to_point.hpp"
+
+using namespace laneway::interpose;
+using p2p::Mode;
+using p2p::UserMessage;
+
+namespace {
+
+UserMessage message(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  if (count > INT_MAX) {
+    laneway::log_line(
+        "LANEWAY_P2P: a message has more elements than an int can count, which only MPI's own calls send");
+    PMPI_Abort(comm, MPI_ERR_COUNT);
+  }
+  return {const_cast<void*>(buffer), count, type, peer, tag, comm};
+}
+
+bool counts(MPI_Comm comm, int peer) {
+  return p2p::on && p2p::is_counted(comm, peer);
+}
+
+/// The code of an error of a call with a wildcard.
+int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call) {
+  return p2p::on && (is_probe || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG)
+             ? p2p::look_at_wildcard(comm, source, tag, is_probe, call)
+             : MPI_SUCCESS;
+}
+
+}  // namespace
+
+#define BUFFER(COUNT, CONST) CONST void *buf, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define ARGUMENTS buf, count, type, peer, tag, comm
+
+#define SENDS(SUFFIX, COUNT, NAME, MODE)                                                        \
+  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const)), (ARGUMENTS)) {                          \
+    int code = MPI_SUCCESS;                                                                     \
+    if (counts(comm, peer) && p2p::send(message(ARGUMENTS), MODE, nullptr, &code)) return code; \
+    return laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS);                                          \
+  }
+
+#define SENDS_LATER(SUFFIX, COUNT, NAME, MODE)                                                         \
+  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const), MPI_Request * request), (ARGUMENTS, request)) { \
+    int code = MPI_SUCCESS;                                                                            \
+    if (counts(comm, peer) && p2p::send(message(ARGUMENTS), MODE, request, &code)) return code;        \
+    return laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS, request);                                        \
+  }
+
+#define SENDS_OFTEN(SUFFIX, COUNT, NAME, MODE)                                                          \
+  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const), MPI_Request * request), (ARGUMENTS, request)) {  \
+    const int code = laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS, request);                               \
+    if (code == MPI_SUCCESS && counts(comm, peer)) p2p::keep(message(ARGUMENTS), MODE, true, *request); \
+    return code;                                                                                        \
+  }
+
+#define CALLS(SUFFIX, COUNT)                                                                                           \
+  SENDS(SUFFIX, COUNT, Send, Mode::standard)                                                                           \
+  SENDS(SUFFIX, COUNT, Rsend, Mode::ready)                                                                             \
+  SENDS(SUFFIX, COUNT, Ssend, Mode::other)                                                                             \
+  SENDS(SUFFIX, COUNT, Bsend, Mode::standard)                                                                          \
+  SENDS_LATER(SUFFIX, COUNT, Isend, Mode::standard)                                                                    \
+  SENDS_LATER(SUFFIX, COUNT, Irsend, Mode::ready)                                                                      \
+  SENDS_LATER(SUFFIX, COUNT, Issend, Mode::other)                                                                      \
+  SENDS_LATER(SUFFIX, COUNT, Ibsend, Mode::standard)                                                                   \
+  SENDS_OFTEN(SUFFIX, COUNT, Send_init, Mode::standard)                                                                \
+  SENDS_OFTEN(SUFFIX, COUNT, Rsend_init, Mode::ready)                                                                  \
+  SENDS_OFTEN(SUFFIX, COUNT, Ssend_init, Mode::other)                                                                  \
+  SENDS_OFTEN(SUFFIX, COUNT, Bsend_init, Mode::standard)                                                               \
+  INTERPOSE(MPI_Recv##SUFFIX, (BUFFER(COUNT, ), MPI_Status * status), (ARGUMENTS, status)) {                           \
+    if (const int code = wildcard(peer, tag, comm, false, "MPI_Recv"); code != MPI_SUCCESS) return code;               \
+    if (tag != MPI_ANY_TAG && counts(comm, peer)) return p2p::receive(message(ARGUMENTS), status);                     \
+    return laneway_pass_MPI_Recv##SUFFIX(ARGUMENTS, status);                                                           \
+  }                                                                                                                    \
+  INTERPOSE(MPI_Irecv##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                       \
+    if (const int code = wildcard(peer, tag, comm, false, "MPI_Irecv"); code != MPI_SUCCESS) return code;              \
+    if (tag != MPI_ANY_TAG && counts(comm, peer)) return p2p::begin_receive(message(ARGUMENTS), request);              \
+    return laneway_pass_MPI_Irecv##SUFFIX(ARGUMENTS, request);                                                         \
+  }                                                                                                                    \
+  INTERPOSE(MPI_Recv_init##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                   \
+    if (const int wrong = wildcard(peer, tag, comm, false, "MPI_Recv_init"); wrong != MPI_SUCCESS) return wrong;       \
+    const int code = laneway_pass_MPI_Recv_init##SUFFIX(ARGUMENTS, request);                                           \
+    if (code == MPI_SUCCESS && tag != MPI_ANY_TAG && counts(comm, peer))                                               \
+      p2p::keep(message(ARGUMENTS), Mode::standard, false, *request);                                                  \
+    return code;                                                                                                       \
+  }                                                                                                                    \
+  INTERPOSE(                                                                                                           \
+      MPI_Sendrecv##SUFFIX,                                                                                            \
+      (const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,              \
+       COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),            \
+      (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)) {    \
+    if (!counts(comm, dest) && !counts(comm, source) &&                                                                \
+        wildcard(source, recvtag, comm, false, "MPI_Sendrecv") == MPI_SUCCESS)                                         \
+      return laneway_pass_MPI_Sendrecv##SUFFIX(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,        \
+                                               recvtype, source, recvtag, comm, status);                               \
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};                                                    \
+    int code = laneway_take_MPI_Irecv##SUFFIX(recvbuf, recvcount, recvtype, source, recvtag, comm, requests);          \
+    if (code == MPI_SUCCESS)                                                                                           \
+      code = laneway_take_MPI_Isend##SUFFIX(sendbuf, sendcount, sendtype, dest, sendtag, comm, requests + 1);          \
+    if (code != MPI_SUCCESS) return code;                                                                              \
+    code = MPI_Wait(requests + 1, MPI_STATUS_IGNORE);                                                                  \
+    const int received = MPI_Wait(requests, status);                                                                   \
+    return code != MPI_SUCCESS ? code : received;                                                                      \
+  }                                                                                                                    \
+  INTERPOSE(MPI_Sendrecv_replace##SUFFIX,                                                                              \
+            (void* buf, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
+             MPI_Status* status),                                                                                      \
+            (buf, count, type, dest, sendtag, source, recvtag, comm, status)) {                                        \
+    if (!counts(comm, dest) && !counts(comm, source) &&                                                                \
+        wildcard(source, recvtag, comm, false, "MPI_Sendrecv_replace") == MPI_SUCCESS)                                 \
+      return laneway_pass_MPI_Sendrecv_replace##SUFFIX(buf, count, type, dest, sendtag, source, recvtag, comm,         \
+                                                       status);                                                        \
+    int bytes = 0;                                                                                                     \
+    int position = 0;                                                                                                  \
+    PMPI_Pack_size(static_cast<int>(count), type, comm, &bytes);                                                       \
+    laneway::Bytes packed(static_cast<std::size_t>(bytes));                                                            \
+    PMPI_Pack(buf, static_cast<int>(count), type, packed.data(), bytes, &position, comm);                              \
+    return laneway_take_MPI_Sendrecv##SUFFIX(packed.data(), position, MPI_PACKED, dest, sendtag, buf, count, type,     \
+                                             source, recvtag, comm, status);                                           \
+  }
+
+CALLS(, int)
+#ifdef LANEWAY_HAS_LARGE_COUNT
+CALLS(_c, MPI_Count)
+#endif
+
+#define PROBE(NAME, PARAMETERS, PASSED)                                                                     \
+  INTERPOSE(MPI_##NAME, PARAMETERS, PASSED) {                                                               \
+    if (const int code = wildcard(source, tag, comm, true, "MPI_" #NAME); code != MPI_SUCCESS) return code; \
+    return laneway_pass_MPI_##NAME PASSED;                                                                  \
+  }
+
+PROBE(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status), (source, tag, comm, status))
+PROBE(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status), (source, tag, comm, flag, status))
+PROBE(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status),
+      (source, tag, comm, found, status))
+PROBE(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* found, MPI_Status* status),
+      (source, tag, comm, flag, found, status))
+
+/// What makes a communicator of one that all its ranks have.
+#define MAKER(NAME, PARAMETERS, PASSED)                    \
+  INTERPOSE(MPI_##NAME, PARAMETERS, PASSED) {              \
+    const int code = laneway_pass_MPI_##NAME PASSED;       \
+    if (code == MPI_SUCCESS && p2p::on) p2p::enter(*made); \
+    return code;                                           \
+  }
+
+MAKER(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made))
+MAKER(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made), (comm, info, made))
+MAKER(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made), (comm, group, made))
+MAKER(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made), (comm, group, tag, made))
+MAKER(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made), (comm, color, key, made))
+MAKER(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made), (comm, type, key, info, made))
+MAKER(Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made),
+      (comm, n, dims, periods, reorder, made))
+MAKER(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* made), (comm, remain, made))
+MAKER(Graph_create, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm* made),
+      (comm, nodes, index, edges, reorder, made))
+
+INTERPOSE(MPI_Comm_free, (MPI_Comm * comm), (comm)) {
+  if (p2p::on && comm != nullptr && p2p::leave(*comm)) {
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+  }
+  return laneway_pass_MPI_Comm_free(comm);
+}

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/bytes/types.hpp"
+#include "base/process/spin_lock.hpp"
+#include "runtime/carriers/node/shared_segment.hpp"
+
+namespace laneway::interpose {
+
+/// What a message is on its way from node to node. Its bytes follow, up to the next multiple of 8.
+struct Item {
+  std::uint64_t comm;    ///< the same number on all ranks of the communicator
+  std::uint64_t number;  ///< of the message in its stream
+  std::uint64_t from;    ///< of the first one in the stream that is an entry
+  std::int32_t source;   ///< in the communicator
+  std::int32_t tag;
+  std::int32_t destination;  ///< in MPI_COMM_WORLD
+  std::int32_t bytes;
+  std::int32_t own_way;  ///< the tag by which the message, which is long, comes by MPI; 0: it is here
+  std::int32_t padding;
+
+  [[nodiscard]] std::size_t size() const { return sizeof(Item) + (static_cast<std::size_t>(bytes) + 7) / 8 * 8; }
+};
+
+/// A bundle: entries one after another, all of them for ranks of one other node.
+struct Bundle {
+  Bytes data;
+  Rank to = 0;  ///< the rank that the first entry is for
+};
+
+/// The memory in which ranks of a node gather entries for other nodes, and find those for themselves.
+class NodeQueues {
+ public:
+  static constexpr std::size_t bundle_bytes = 56 << 10;
+  static constexpr std::size_t mailbox_bytes = 256 << 10;
+  /// Where an entry has been put.
+  struct Place {
+    int node = 0;
+    std::uint64_t position = 0;  ///< how many have been put for that node
+  };
+
+  /// `segment` is of one rank of the node. Throws std::system_error.
+  NodeQueues(const SharedSegment& segment, int ranks, int nodes);
+  NodeQueues(const NodeQueues&) = delete;
+  NodeQueues& operator=(const NodeQueues&) = delete;
+
+  /// @name For other nodes
+  /// @{
+  /// Puts an entry whose stream's last one was put at `last`, 0 if there was none. `leave` is called with what must
+  /// leave now: a bundle without room for more, or one that has what streams put between their turns.
+  Place put(int node, const Item& item, const std::byte* data, std::uint64_t last,
+            const std::function<void(const Bundle&)>& leave);
+  [[nodiscard]] bool has_left(const Place& place) const;
+  /// What is there for a node; nothing if there is nothing, or another rank is at it.
+  [[nodiscard]] std::optional<Bundle> take(int node);
+  /// Calls `visit` with each node for which the oldest entry was put before `then`, in seconds of `now`.
+  void for_each_older(double then, const std::function<void(int)>& visit) const;
+  [[nodiscard]] bool any_put() const;
+  [[nodiscard]] static double now();
+  /// @}
+
+  /// @name For ranks of this node, by their number in it
+  /// @{
+  /// False where there is no room, or another rank is at it.
+  [[nodiscard]] bool give(int rank, const std::byte* item, std::size_t bytes);
+  /// Calls `visit` with each entry that has come for `rank`, the calling one.
+  void take_own(int rank, const std::function<void(const std::byte*)>& visit);
+  /// @}
+
+ private:
+  struct Mailbox {
+    SpinLock giving;
+    alignas(64) std::atomic<std::uint64_t> given;
+    alignas(64) std::atomic<std::uint64_t> taken;
+    alignas(64) std::byte ring[mailbox_bytes];
+  };
+  struct Outbox {
+    SpinLock held;
+    std::atomic<std::uint64_t> left;  ///< how many entries have
+    std::uint64_t put;
+    std::uint64_t turn;    ///< how many entries streams put between their turns; 0: not known
+    std::uint64_t lower;   ///< how often that has been fewer, one after another
+    double since;          ///< when the first entry was put that is still here
+    std::uint64_t filled;  ///< bytes
+    std::byte data[bundle_bytes];
+  };
+  [[nodiscard]] Bundle take(Outbox& outbox, int node);
+  std::atomic<std::uint64_t>& bits(int node) const { return nonempty_[static_cast<std::size_t>(node) / 64]; }
+
+  int nodes_;
+  std::shared_ptr<std::byte> memory_;
+  Mailbox* mailboxes_;
+  Outbox* outboxes_;
+  std::atomic<std::uint64_t>* nonempty_;
+  Bytes entry_;
+};
+
+}  // namespace laneway::interpose
