@@ -137,12 +137,16 @@ def run(
     variables: Variables = None,
     timeout: Timeout = None,
     preload: Annotated[bool, typer.Option("--preload", help="take over the program's own calls of MPI: docs/use/preloading.md")] = False,
+    p2p: Annotated[bool, typer.Option("--p2p", help="--preload, with messages between nodes that repeat: LANEWAY_P2P=1")] = False,
     launcher: Launcher = "",
     launcher_arguments: LauncherArguments = "",
     hostfile: Hostfile = "",
     verbose: Verbose = False,
 ) -> None:
     """Start an MPI program: laneway run -n 16 --on cluster:4x4@200mbit -- PROGRAM ARGS"""
+    if p2p:
+        preload = True
+        variables = [*(variables or []), "LANEWAY_P2P=1"]
     # A program that uses the library hears it from there.
     hears = preload or on.startswith("sim:") or not context.args
     if not hears and "liblaneway" not in linked_libraries(find_program(context.args[0], mpi)):
