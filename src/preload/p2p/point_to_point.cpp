@@ -182,12 +182,12 @@ int fail(MPI_Comm comm, int code) {
   return code;
 }
 
-Known* find(MPI_Comm comm) {
+Known* find_known(MPI_Comm comm) {
   const auto it = engine.comms.find(comm);
   return it == engine.comms.end() ? nullptr : it->second.get();
 }
 
-Operation* find(MPI_Request request) {
+Operation* operation_of(MPI_Request request) {
   const auto it = engine.table.find(request);
   return it == engine.table.end() ? nullptr : it->second;
 }
@@ -532,7 +532,7 @@ bool part(int count, const MPI_Request* requests) {
   engine.ours.clear();
   engine.rest.assign(requests, requests + count);
   for (int i = 0; i < count; ++i) {
-    Operation* const operation = requests[i] == MPI_REQUEST_NULL ? nullptr : find(requests[i]);
+    Operation* const operation = requests[i] == MPI_REQUEST_NULL ? nullptr : operation_of(requests[i]);
     if (operation == nullptr || operation->state == State::idle) continue;
     engine.ours.emplace_back(i, operation);
     engine.rest[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
@@ -742,14 +742,14 @@ bool leave(MPI_Comm comm) {
 }
 
 bool is_counted(MPI_Comm comm, int peer) {
-  const Known* const known = find(comm);
+  const Known* const known = find_known(comm);
   if (known == nullptr || peer < 0 || static_cast<std::size_t>(peer) >= known->world->size()) return false;
   const int rank = (*known->world)[static_cast<std::size_t>(peer)];
   return engine.node_of[static_cast<std::size_t>(rank)] != engine.node_of[static_cast<std::size_t>(engine.rank)];
 }
 
 int look_at_wildcard(MPI_Comm comm, int peer, int tag, bool is_probe, const char* call) {
-  const Known* const known = find(comm);
+  const Known* const known = find_known(comm);
   if (known == nullptr || peer == MPI_PROC_NULL) return MPI_SUCCESS;
   if (peer != MPI_ANY_SOURCE && ((!is_probe && tag != MPI_ANY_TAG) || !is_counted(comm, peer))) return MPI_SUCCESS;
   const bool is_new = engine.wildcards.emplace(std::pair(known->id, tag == MPI_ANY_TAG ? every_tag : tag), call).second;
@@ -806,7 +806,7 @@ int begin_receive(const UserMessage& message, MPI_Request* request) {
 int receive(const UserMessage& message, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (const int code = begin_receive(message, &request); code != MPI_SUCCESS) return code;
-  Operation& operation = *find(request);
+  Operation& operation = *operation_of(request);
   for (int turns = 0; !is_complete(operation); relax(turns)) advance();
   return finish(operation, &request, status);
 }
@@ -818,12 +818,12 @@ void keep(const UserMessage& message, Mode mode, bool sends, MPI_Request request
 
 bool has_any(int count, const MPI_Request* requests) {
   if (engine.table.empty() || requests == nullptr) return false;
-  return std::any_of(requests, requests + count, [](MPI_Request request) { return find(request) != nullptr; });
+  return std::any_of(requests, requests + count, [](MPI_Request request) { return operation_of(request) != nullptr; });
 }
 
 int start(MPI_Request* request) {
   const Inside scope;
-  Operation& operation = *find(*request);
+  Operation& operation = *operation_of(*request);
   if (!operation.persistent || operation.state != State::idle) return laneway_next_MPI_Start(request);
   if (!operation.sends) {
     begin_receiving(operation, [&] { return laneway_next_MPI_Start(request); });
@@ -844,7 +844,7 @@ int start(MPI_Request* request) {
 
 int free_request(MPI_Request* request) {
   const Inside scope;
-  Operation& operation = *find(*request);
+  Operation& operation = *operation_of(*request);
   if (operation.state != State::idle) {
     engine.detached.push_back(&operation);
     *request = MPI_REQUEST_NULL;
@@ -857,7 +857,7 @@ int free_request(MPI_Request* request) {
 
 int cancel(MPI_Request* request) {
   const Inside scope;
-  Operation& operation = *find(*request);
+  Operation& operation = *operation_of(*request);
   if (operation.sends || operation.stream == nullptr) return MPI_SUCCESS;
   ReceiveStream& stream = *operation.stream;
   if (operation.state == State::waiting) {
@@ -893,7 +893,7 @@ int cancel(MPI_Request* request) {
 
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   advance();
-  Operation& operation = *find(request);
+  Operation& operation = *operation_of(request);
   if (operation.state == State::idle) return laneway_next_MPI_Request_get_status(request, flag, status);
   *flag = is_complete(operation) ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
