@@ -29,6 +29,11 @@ bool counts(MPI_Comm comm, int peer) {
   return p2p::on && p2p::is_counted(comm, peer);
 }
 
+/// What is wrong is MPI's to say, and no message of a stream.
+bool counts(const void*, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  return p2p::on && count >= 0 && type != MPI_DATATYPE_NULL && tag >= 0 && p2p::is_counted(comm, peer);
+}
+
 /// The code of an error of a call with a wildcard.
 int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call) {
   return p2p::on && (is_probe || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG)
@@ -41,55 +46,54 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
 #define BUFFER(COUNT, CONST) CONST void *buf, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define ARGUMENTS buf, count, type, peer, tag, comm
 
-#define SENDS(SUFFIX, COUNT, NAME, MODE)                                                        \
-  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const)), (ARGUMENTS)) {                          \
-    int code = MPI_SUCCESS;                                                                     \
-    if (counts(comm, peer) && p2p::send(message(ARGUMENTS), MODE, nullptr, &code)) return code; \
-    return laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS);                                          \
+#define SENDS(SUFFIX, COUNT, NAME, MODE)                                                       \
+  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const)), (ARGUMENTS)) {                         \
+    int code = MPI_SUCCESS;                                                                    \
+    if (counts(ARGUMENTS) && p2p::send(message(ARGUMENTS), MODE, nullptr, &code)) return code; \
+    return laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS);                                         \
   }
 
 #define SENDS_LATER(SUFFIX, COUNT, NAME, MODE)                                                         \
   INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const), MPI_Request * request), (ARGUMENTS, request)) { \
     int code = MPI_SUCCESS;                                                                            \
-    if (counts(comm, peer) && p2p::send(message(ARGUMENTS), MODE, request, &code)) return code;        \
+    if (counts(ARGUMENTS) && p2p::send(message(ARGUMENTS), MODE, request, &code)) return code;         \
     return laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS, request);                                        \
   }
 
-#define SENDS_OFTEN(SUFFIX, COUNT, NAME, MODE)                                                          \
-  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const), MPI_Request * request), (ARGUMENTS, request)) {  \
-    const int code = laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS, request);                               \
-    if (code == MPI_SUCCESS && counts(comm, peer)) p2p::keep(message(ARGUMENTS), MODE, true, *request); \
-    return code;                                                                                        \
+#define SENDS_OFTEN(SUFFIX, COUNT, NAME, MODE)                                                         \
+  INTERPOSE(MPI_##NAME##SUFFIX, (BUFFER(COUNT, const), MPI_Request * request), (ARGUMENTS, request)) { \
+    const int code = laneway_pass_MPI_##NAME##SUFFIX(ARGUMENTS, request);                              \
+    if (code == MPI_SUCCESS && counts(ARGUMENTS)) p2p::keep(message(ARGUMENTS), MODE, true, *request); \
+    return code;                                                                                       \
   }
 
 #define CALLS(SUFFIX, COUNT)                                                                                           \
   SENDS(SUFFIX, COUNT, Send, Mode::standard)                                                                           \
   SENDS(SUFFIX, COUNT, Rsend, Mode::ready)                                                                             \
-  SENDS(SUFFIX, COUNT, Ssend, Mode::other)                                                                             \
-  SENDS(SUFFIX, COUNT, Bsend, Mode::standard)                                                                          \
+  SENDS(SUFFIX, COUNT, Ssend, Mode::synchronous)                                                                       \
+  SENDS(SUFFIX, COUNT, Bsend, Mode::buffered)                                                                          \
   SENDS_LATER(SUFFIX, COUNT, Isend, Mode::standard)                                                                    \
   SENDS_LATER(SUFFIX, COUNT, Irsend, Mode::ready)                                                                      \
-  SENDS_LATER(SUFFIX, COUNT, Issend, Mode::other)                                                                      \
-  SENDS_LATER(SUFFIX, COUNT, Ibsend, Mode::standard)                                                                   \
+  SENDS_LATER(SUFFIX, COUNT, Issend, Mode::synchronous)                                                                \
+  SENDS_LATER(SUFFIX, COUNT, Ibsend, Mode::buffered)                                                                   \
   SENDS_OFTEN(SUFFIX, COUNT, Send_init, Mode::standard)                                                                \
   SENDS_OFTEN(SUFFIX, COUNT, Rsend_init, Mode::ready)                                                                  \
-  SENDS_OFTEN(SUFFIX, COUNT, Ssend_init, Mode::other)                                                                  \
-  SENDS_OFTEN(SUFFIX, COUNT, Bsend_init, Mode::standard)                                                               \
+  SENDS_OFTEN(SUFFIX, COUNT, Ssend_init, Mode::synchronous)                                                            \
+  SENDS_OFTEN(SUFFIX, COUNT, Bsend_init, Mode::buffered)                                                               \
   INTERPOSE(MPI_Recv##SUFFIX, (BUFFER(COUNT, ), MPI_Status * status), (ARGUMENTS, status)) {                           \
     if (const int code = wildcard(peer, tag, comm, false, "MPI_Recv"); code != MPI_SUCCESS) return code;               \
-    if (tag != MPI_ANY_TAG && counts(comm, peer)) return p2p::receive(message(ARGUMENTS), status);                     \
+    if (counts(ARGUMENTS)) return p2p::receive(message(ARGUMENTS), status);                                            \
     return laneway_pass_MPI_Recv##SUFFIX(ARGUMENTS, status);                                                           \
   }                                                                                                                    \
   INTERPOSE(MPI_Irecv##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                       \
     if (const int code = wildcard(peer, tag, comm, false, "MPI_Irecv"); code != MPI_SUCCESS) return code;              \
-    if (tag != MPI_ANY_TAG && counts(comm, peer)) return p2p::begin_receive(message(ARGUMENTS), request);              \
+    if (counts(ARGUMENTS)) return p2p::begin_receive(message(ARGUMENTS), request);                                     \
     return laneway_pass_MPI_Irecv##SUFFIX(ARGUMENTS, request);                                                         \
   }                                                                                                                    \
   INTERPOSE(MPI_Recv_init##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                   \
     if (const int wrong = wildcard(peer, tag, comm, false, "MPI_Recv_init"); wrong != MPI_SUCCESS) return wrong;       \
     const int code = laneway_pass_MPI_Recv_init##SUFFIX(ARGUMENTS, request);                                           \
-    if (code == MPI_SUCCESS && tag != MPI_ANY_TAG && counts(comm, peer))                                               \
-      p2p::keep(message(ARGUMENTS), Mode::standard, false, *request);                                                  \
+    if (code == MPI_SUCCESS && counts(ARGUMENTS)) p2p::keep(message(ARGUMENTS), Mode::standard, false, *request);      \
     return code;                                                                                                       \
   }                                                                                                                    \
   INTERPOSE(                                                                                                           \
@@ -97,8 +101,8 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
       (const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,              \
        COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),            \
       (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)) {    \
-    if (!counts(comm, dest) && !counts(comm, source) &&                                                                \
-        wildcard(source, recvtag, comm, false, "MPI_Sendrecv") == MPI_SUCCESS)                                         \
+    if (const int wrong = wildcard(source, recvtag, comm, false, "MPI_Sendrecv"); wrong != MPI_SUCCESS) return wrong;  \
+    if (!counts(comm, dest) && !counts(comm, source))                                                                  \
       return laneway_pass_MPI_Sendrecv##SUFFIX(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,        \
                                                recvtype, source, recvtag, comm, status);                               \
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};                                                    \
@@ -114,8 +118,9 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
             (void* buf, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
              MPI_Status* status),                                                                                      \
             (buf, count, type, dest, sendtag, source, recvtag, comm, status)) {                                        \
-    if (!counts(comm, dest) && !counts(comm, source) &&                                                                \
-        wildcard(source, recvtag, comm, false, "MPI_Sendrecv_replace") == MPI_SUCCESS)                                 \
+    if (const int wrong = wildcard(source, recvtag, comm, false, "MPI_Sendrecv_replace"); wrong != MPI_SUCCESS)        \
+      return wrong;                                                                                                    \
+    if (!counts(comm, dest) && !counts(comm, source))                                                                  \
       return laneway_pass_MPI_Sendrecv_replace##SUFFIX(buf, count, type, dest, sendtag, source, recvtag, comm,         \
                                                        status);                                                        \
     int bytes = 0;                                                                                                     \
@@ -130,6 +135,24 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
 CALLS(, int)
 #ifdef LANEWAY_HAS_LARGE_COUNT
 CALLS(_c, MPI_Count)
+#endif
+
+#ifdef LANEWAY_HAS_ISENDRECV
+/// One request for two messages, which no stream has.
+#define ISENDRECV(NAME, PARAMETERS, PASSED)                                       \
+  INTERPOSE(MPI_##NAME, PARAMETERS, PASSED) {                                     \
+    if (counts(comm, dest) || counts(comm, source))                               \
+      return p2p::refuse(comm, "MPI_" #NAME " is not taken over by LANEWAY_P2P"); \
+    return laneway_pass_MPI_##NAME PASSED;                                        \
+  }
+ISENDRECV(Isendrecv,
+          (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+           int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),
+          (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))
+ISENDRECV(Isendrecv_replace,
+          (void* buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+           MPI_Request* request),
+          (buf, count, type, dest, sendtag, source, recvtag, comm, request))
 #endif
 
 #define PROBE(NAME, PARAMETERS, PASSED)                                                                     \
@@ -165,10 +188,14 @@ MAKER(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* made), (comm, rema
 MAKER(Graph_create, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm* made),
       (comm, nodes, index, edges, reorder, made))
 
-INTERPOSE(MPI_Comm_free, (MPI_Comm * comm), (comm)) {
-  if (p2p::on && comm != nullptr && p2p::leave(*comm)) {
-    *comm = MPI_COMM_NULL;
-    return MPI_SUCCESS;
+#define FREES(NAME)                                        \
+  INTERPOSE(MPI_##NAME, (MPI_Comm * comm), (comm)) {       \
+    if (p2p::on && comm != nullptr && p2p::leave(*comm)) { \
+      *comm = MPI_COMM_NULL;                               \
+      return MPI_SUCCESS;                                  \
+    }                                                      \
+    return laneway_pass_MPI_##NAME(comm);                  \
   }
-  return laneway_pass_MPI_Comm_free(comm);
-}
+
+FREES(Comm_free)
+FREES(Comm_disconnect)

@@ -33,6 +33,7 @@ extern "C" {
 decltype(MPI_Isend) laneway_next_MPI_Isend;
 decltype(MPI_Irecv) laneway_next_MPI_Irecv;
 decltype(MPI_Issend) laneway_next_MPI_Issend;
+decltype(MPI_Ibsend) laneway_next_MPI_Ibsend;
 decltype(MPI_Recv_init) laneway_next_MPI_Recv_init;
 decltype(MPI_Sendrecv) laneway_next_MPI_Sendrecv;
 decltype(MPI_Start) laneway_next_MPI_Start;
@@ -432,7 +433,7 @@ bool begin_sending(const UserMessage& message, Known& comm, Mode mode, NodeQueue
   const std::uint64_t number = stream.sent++;
   const Layout layout = layout_of(message.type);
   const MPI_Count bytes = layout.size * message.count;
-  const bool fits = bytes <= engine.limit && mode != Mode::other;
+  const bool fits = bytes <= engine.limit && mode != Mode::synchronous;
   if (stream.from == never) {
     if (!fits || number < engine.after || !comm.is_promised) return false;
     stream.from = number;
@@ -444,7 +445,9 @@ bool begin_sending(const UserMessage& message, Known& comm, Mode mode, NodeQueue
     engine.next_own_way = (engine.next_own_way + 1) % own_ways;
     put(stream, item, nullptr, place);
     flush(stream.node);
-    const auto begin = mode == Mode::other ? laneway_next_MPI_Issend : laneway_next_MPI_Isend;
+    const auto begin = mode == Mode::synchronous ? laneway_next_MPI_Issend
+                       : mode == Mode::buffered  ? laneway_next_MPI_Ibsend
+                                                 : laneway_next_MPI_Isend;
     begin(message.buffer, static_cast<int>(message.count), message.type, destination, item.own_way, engine.comm,
           own_way);
     return true;
@@ -752,14 +755,19 @@ int look_at_wildcard(MPI_Comm comm, int peer, int tag, bool is_probe, const char
   const Known* const known = find_known(comm);
   if (known == nullptr || peer == MPI_PROC_NULL) return MPI_SUCCESS;
   if (peer != MPI_ANY_SOURCE && ((!is_probe && tag != MPI_ANY_TAG) || !is_counted(comm, peer))) return MPI_SUCCESS;
-  const bool is_new = engine.wildcards.emplace(std::pair(known->id, tag == MPI_ANY_TAG ? every_tag : tag), call).second;
+  const auto [it, is_new] = engine.wildcards.emplace(std::pair(known->id, tag == MPI_ANY_TAG ? every_tag : tag), call);
   if (!is_new) return MPI_SUCCESS;
   for (const auto& [key, stream] : engine.receives)
     if (key.comm == known->id && stream.from != never && (tag == MPI_ANY_TAG || key.tag == tag)) {
-      log_line("rank " + std::to_string(engine.rank) + ": " + broken(call, key.tag));
-      return fail(comm, MPI_ERR_OTHER);
+      engine.wildcards.erase(it);  // the next one is an error, too
+      return refuse(comm, broken(call, key.tag));
     }
   return MPI_SUCCESS;
+}
+
+int refuse(MPI_Comm comm, const std::string& what) {
+  log_line("rank " + std::to_string(engine.rank) + ": " + what);
+  return fail(comm, MPI_ERR_OTHER);
 }
 
 bool send(const UserMessage& message, Mode mode, MPI_Request* request, int* code) {

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <string>
 
 namespace laneway::interpose::p2p {
 
@@ -24,7 +25,7 @@ void enter(MPI_Comm comm);
 /// It is freed. True: not yet, by anybody.
 [[nodiscard]] bool leave(MPI_Comm comm);
 
-enum class Mode : std::uint8_t { standard, ready, other };
+enum class Mode : std::uint8_t { standard, ready, buffered, synchronous };
 
 /// A message or the place for one; the peer is the destination or the source.
 struct UserMessage {
@@ -40,6 +41,9 @@ struct UserMessage {
 [[nodiscard]] bool is_counted(MPI_Comm comm, int peer);
 /// A receive or probe with a wildcard, or a probe: MPI's code of a broken promise.
 [[nodiscard]] int look_at_wildcard(MPI_Comm comm, int peer, int tag, bool is_probe, const char* call);
+
+/// Says `what` and returns the code of an error.
+int refuse(MPI_Comm comm, const std::string& what);
 
 /// @name Of counted peers
 /// @{
