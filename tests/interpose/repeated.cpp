@@ -321,6 +321,7 @@ void break_promise(MPI_Comm comm, bool early) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   if (early && receives) CHECK(MPI_Iprobe(MPI_ANY_SOURCE, repeated_tag, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  MPI_Barrier(comm);
   for (int i = 0; i < 6; ++i) repeat(comm, i);
   if (receives) {
     for (int i = 0; i < 2; ++i) {
