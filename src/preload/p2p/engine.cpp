@@ -1,0 +1,416 @@
+#include "preload/p2p/engine.hpp"
+
+namespace laneway::interpose::p2p {
+
+int fail(MPI_Comm comm, int code) {
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+Known* find_known(MPI_Comm comm) {
+  const auto it = engine.comms.find(comm);
+  return it == engine.comms.end() ? nullptr : it->second.get();
+}
+
+Operation* operation_of(MPI_Request request) {
+  const auto it = engine.table.find(request);
+  return it == engine.table.end() ? nullptr : it->second;
+}
+
+Layout layout_of(MPI_Datatype type) {
+  static auto& predefined = *new std::unordered_map<MPI_Datatype, Layout>;
+  const auto it = predefined.find(type);
+  if (it != predefined.end()) return it->second;
+  MPI_Count size = 0;
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  PMPI_Type_size_x(type, &size);
+  PMPI_Type_get_extent_x(type, &lower, &extent);
+  const bool is_fixed = is_predefined(type);
+  const Layout layout{is_fixed && lower == 0 && size == extent, size};
+  if (is_fixed) predefined.emplace(type, layout);
+  return layout;
+}
+
+Operation& new_operation(const UserMessage& message, Mode mode, bool sends, bool persistent) {
+  if (engine.spare.empty()) engine.spare.push_back(new Operation);
+  Operation& operation = *engine.spare.back();
+  engine.spare.pop_back();
+  operation = {};
+  operation.message = message;
+  operation.comm = engine.comms.find(message.comm)->second;
+  const Layout layout = layout_of(message.type);
+  operation.capacity = layout.size * message.count;
+  operation.is_dense = layout.is_dense;
+  if (!is_predefined(message.type)) operation.type = std::make_unique<HeldType>(message.type);
+  operation.mode = mode;
+  operation.sends = sends;
+  operation.persistent = persistent;
+  ++operation.comm->pending;
+  return operation;
+}
+
+void enter_table(Operation& operation, MPI_Request handle) {
+  operation.handle = handle;
+  if (engine.spare_nodes.empty()) {
+    engine.table.emplace(handle, &operation);
+    return;
+  }
+  auto node = std::move(engine.spare_nodes.back());
+  engine.spare_nodes.pop_back();
+  node.key() = handle;
+  node.mapped() = &operation;
+  engine.table.insert(std::move(node));
+}
+
+void leave_table(Operation& operation) {
+  if (auto node = engine.table.extract(operation.handle)) engine.spare_nodes.push_back(std::move(node));
+}
+
+void drop(Operation& operation) {
+  --operation.comm->pending;
+  operation.comm.reset();
+  operation.type.reset();
+  engine.spare.push_back(&operation);
+}
+
+MPI_Request pooled() {
+  if (engine.pool.empty()) {
+    MPI_Request made = MPI_REQUEST_NULL;
+    laneway_next_MPI_Recv_init(nullptr, 0, MPI_BYTE, engine.rank, self_tag, engine.comm, &made);
+    return made;
+  }
+  const MPI_Request handle = engine.pool.back();
+  engine.pool.pop_back();
+  return handle;
+}
+
+// Bundles.
+
+void send_bundle(const Bundle& bundle) {
+  ++engine.bundles;
+  auto& [data, request] = engine.outgoing.emplace_back(bundle.data, MPI_REQUEST_NULL);
+  laneway_next_MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, bundle.to, bundle_tag, engine.comm,
+                         &request);
+}
+
+void flush(int node) {
+  if (const std::optional<Bundle> bundle = engine.queues->take(node)) send_bundle(*bundle);
+}
+
+void put(SendStream& stream, const Item& item, const std::byte* data, NodeQueues::Place& place) {
+  place = engine.queues->put(stream.node, item, data, stream.last, send_bundle);
+  stream.last = place.position;
+}
+
+// Receives.
+
+void remove(std::deque<Operation*>& from, const Operation* operation) {
+  const auto it = std::ranges::find(from, operation);
+  if (it != from.end()) from.erase(it);
+}
+
+/// Gives the data to a receive: what does not fit is MPI_ERR_TRUNCATE, of which MPI says more for derived datatypes.
+void unpack(Operation& operation, const std::byte* data, int bytes) {
+  operation.bytes = std::min<MPI_Count>(bytes, operation.capacity);
+  if (bytes > operation.capacity) operation.error = MPI_ERR_TRUNCATE;
+  if (operation.is_dense) {
+    if (operation.bytes > 0) std::memcpy(operation.message.buffer, data, static_cast<std::size_t>(operation.bytes));
+    return;
+  }
+  laneway_next_MPI_Sendrecv(data, static_cast<int>(operation.bytes), MPI_PACKED, engine.rank, self_tag,
+                            operation.message.buffer, static_cast<int>(operation.message.count),
+                            operation.type ? operation.type->get() : operation.message.type, engine.rank, self_tag,
+                            engine.comm, MPI_STATUS_IGNORE);
+}
+
+void receive_at_mpi(Operation& operation, int source, int tag, MPI_Comm comm) {
+  const MPI_Datatype type = operation.type ? operation.type->get() : operation.message.type;
+  operation.error = laneway_next_MPI_Irecv(operation.message.buffer, static_cast<int>(operation.message.count), type,
+                                           source, tag, comm, &operation.own_way);
+  operation.state = operation.error == MPI_SUCCESS ? State::own_way : State::done;
+}
+
+/// The entry whose turn it is to the first receive that waits.
+void give(ReceiveStream& stream, const Item& item, const std::byte* data) {
+  Operation& operation = *stream.waiting.front();
+  stream.waiting.pop_front();
+  ++stream.next;
+  if (item.own_way != 0) {
+    const int source = (*operation.comm->world)[static_cast<std::size_t>(operation.message.peer)];
+    return receive_at_mpi(operation, source, item.own_way, engine.comm);
+  }
+  unpack(operation, data, item.bytes);
+  operation.state = State::done;
+}
+
+void give_what_has_come(ReceiveStream& stream) {
+  while (!stream.waiting.empty() && !stream.come.empty() && stream.come.begin()->first == stream.next) {
+    const Bytes whole = std::move(stream.come.begin()->second);
+    stream.come.erase(stream.come.begin());
+    Item item;
+    std::memcpy(&item, whole.data(), sizeof item);
+    give(stream, item, whole.data() + sizeof item);
+  }
+}
+
+std::string broken(const char* call, int tag) {
+  return std::string(call) + " has a wildcard or probes where messages with tag " + std::to_string(tag) +
+         " repeat, which LANEWAY_P2P promises that no call does";
+}
+
+/// No message can match what MPI has been given for these receives: their sender has sent all that MPI carries before
+/// the first entry.
+void hand_over(ReceiveStream& stream, const Item& item) {
+  for (const int tag : {item.tag, every_tag})
+    if (const auto it = engine.wildcards.find({item.comm, tag}); it != engine.wildcards.end()) {
+      log_line("rank " + std::to_string(engine.rank) + ": " + broken(it->second, item.tag));
+      PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
+    }
+  ++engine.handed_over;
+  stream.from = stream.next = item.from;
+  for (auto it = stream.at_mpi.begin(); it != stream.at_mpi.end();) {
+    Operation& operation = **it;
+    if (operation.number < stream.from) {
+      ++it;
+      continue;
+    }
+    it = stream.at_mpi.erase(it);
+    laneway_next_MPI_Cancel(&operation.handle);
+    if (operation.persistent)
+      laneway_next_MPI_Wait(&operation.handle, MPI_STATUS_IGNORE);
+    else
+      operation.is_cancelled_at_mpi = true;
+    operation.state = State::waiting;
+    stream.waiting.push_back(&operation);
+  }
+}
+
+void take(const std::byte* whole) {
+  Item item;
+  std::memcpy(&item, whole, sizeof item);
+  ReceiveStream& stream = engine.receives[{item.comm, item.source, item.tag}];
+  if (stream.from == never) hand_over(stream, item);
+  if (item.number == stream.next && !stream.waiting.empty()) {
+    give(stream, item, whole + sizeof item);
+    give_what_has_come(stream);
+  } else {
+    stream.come.emplace(item.number, Bytes(whole, whole + item.size()));
+  }
+}
+
+void share_out(const Bytes& data, std::size_t bytes) {
+  Item item;
+  for (std::size_t at = 0; at < bytes; at += item.size()) {
+    std::memcpy(&item, data.data() + at, sizeof item);
+    const std::byte* const whole = data.data() + at;
+    const int rank = engine.number_in_node[static_cast<std::size_t>(item.destination)];
+    if (item.destination == engine.rank)
+      take(whole);
+    else if (!engine.queues->give(rank, whole, item.size()))
+      engine.overflow.emplace_back(rank, Bytes(whole, whole + item.size()));
+  }
+}
+
+void receive_bundles() {
+  for (;;) {
+    Engine::Incoming& first = engine.incoming.front();
+    int flag = 0;
+    MPI_Status status;
+    if (laneway_next_MPI_Test(&first.request, &flag, &status) != MPI_SUCCESS || flag == 0) return;
+    int bytes = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    share_out(first.data, static_cast<std::size_t>(bytes));
+    Engine::Incoming again = std::move(first);
+    engine.incoming.pop_front();
+    laneway_next_MPI_Irecv(again.data.data(), static_cast<int>(again.data.size()), MPI_BYTE, MPI_ANY_SOURCE, bundle_tag,
+                           engine.comm, &again.request);
+    engine.incoming.push_back(std::move(again));
+  }
+}
+
+// Sends.
+
+bool begin_sending(const UserMessage& message, Known& comm, Mode mode, NodeQueues::Place& place, MPI_Request* own_way) {
+  const auto [it, is_new] = engine.sends.try_emplace({comm.id, message.peer, message.tag});
+  SendStream& stream = it->second;
+  const int destination = (*comm.world)[static_cast<std::size_t>(message.peer)];
+  if (is_new) stream.node = engine.node_of[static_cast<std::size_t>(destination)];
+  const std::uint64_t number = stream.sent++;
+  const Layout layout = layout_of(message.type);
+  const MPI_Count bytes = layout.size * message.count;
+  const bool fits = bytes <= engine.limit && mode != Mode::synchronous;
+  if (stream.from == never) {
+    if (!fits || number < engine.after || !comm.is_promised) return false;
+    stream.from = number;
+  }
+  Item item{comm.id, number, stream.from, comm.rank, message.tag, destination, 0, 0, 0};
+  ++engine.taken;
+  if (!fits) {
+    item.own_way = first_own_way + engine.next_own_way;
+    engine.next_own_way = (engine.next_own_way + 1) % own_ways;
+    put(stream, item, nullptr, place);
+    flush(stream.node);
+    const auto begin = mode == Mode::synchronous ? laneway_next_MPI_Issend
+                       : mode == Mode::buffered  ? laneway_next_MPI_Ibsend
+                                                 : laneway_next_MPI_Isend;
+    begin(message.buffer, static_cast<int>(message.count), message.type, destination, item.own_way, engine.comm,
+          own_way);
+    return true;
+  }
+  item.bytes = static_cast<std::int32_t>(bytes);
+  const auto* data = static_cast<const std::byte*>(message.buffer);
+  if (!layout.is_dense) {
+    static auto& packed = *new Bytes;
+    packed.resize(static_cast<std::size_t>(bytes));
+    int position = 0;
+    PMPI_Pack(message.buffer, static_cast<int>(message.count), message.type, packed.data(), item.bytes, &position,
+              engine.comm);
+    data = packed.data();
+  }
+  put(stream, item, data, place);
+  return true;
+}
+
+namespace {
+
+/// The number of nodes. Collective.
+int learn_nodes(int own, int ranks) {
+  std::vector<int> region(static_cast<std::size_t>(ranks));
+  PMPI_Allgather(&own, 1, MPI_INT, region.data(), 1, MPI_INT, engine.comm);
+  std::map<int, std::pair<int, int>> found;
+  int nodes = 0;
+  for (const int id : region) {
+    const auto [it, is_new] = found.try_emplace(id, nodes, 0);
+    if (is_new) ++nodes;
+    engine.node_of.push_back(it->second.first);
+    engine.number_in_node.push_back(it->second.second++);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+void begin() {
+  const char* const wish = std::getenv("LANEWAY_P2P");
+  const std::string_view asked = wish != nullptr ? wish : "";
+  if (asked.empty() || asked == "0") return;
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  int can = level < MPI_THREAD_MULTIPLE && has_engine() ? 1 : 0;
+  std::optional<SharedSegment> segment;
+  std::vector<SharedSegment::Address> addresses;
+  Region node;
+  int ranks = 0;
+  int nodes = 0;
+  try {
+    laneway_next_MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &engine.comm);
+    PMPI_Comm_set_errhandler(engine.comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(engine.comm, &engine.rank);
+    PMPI_Comm_size(engine.comm, &ranks);
+    node = find_node(MPI_COMM_WORLD, resolve_hints({}, {}).machine, false);
+    nodes = learn_nodes(node.id, ranks);
+    if (node.id == engine.rank) segment.emplace();
+  } catch (const std::exception& error) {
+    log_line(std::string("LANEWAY_P2P: ") + error.what());
+    can = 0;
+  }
+  SharedSegment::Address address = segment ? segment->address() : SharedSegment::Address{};
+  addresses.resize(static_cast<std::size_t>(ranks));
+  PMPI_Allgather(&address, sizeof address, MPI_BYTE, addresses.data(), sizeof address, MPI_BYTE, engine.comm);
+  try {
+    if (can != 0) {
+      if (!segment) segment.emplace(addresses[static_cast<std::size_t>(node.id)]);
+      engine.queues.emplace(*segment, static_cast<int>(node.members.size()), nodes);
+    }
+  } catch (const std::exception& error) {
+    log_line(std::string("LANEWAY_P2P: ") + error.what());
+    can = 0;
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, engine.comm);
+  if (can == 0 || nodes == 1) {
+    if (engine.rank == 0 && can == 0)
+      log_line(
+          "LANEWAY_P2P: nothing is taken over: MPI_THREAD_MULTIPLE, no way into MPI's progress engine, or no memory");
+    laneway_next_MPI_Comm_free(&engine.comm);
+    return;
+  }
+  engine.is_promised = asked != "asserted";
+  engine.after = static_cast<std::uint64_t>(calls_of("LANEWAY_PRELOAD_AFTER", 3));
+  for (int i = 0; i < 4; ++i) {
+    auto& [data, request] = engine.incoming.emplace_back();
+    laneway_next_MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, MPI_ANY_SOURCE, bundle_tag,
+                           engine.comm, &request);
+  }
+  on = true;
+  enter(MPI_COMM_WORLD);
+  call_in_engine(advance);
+}
+
+void progress() {
+  if (!on || inside) return;
+  const Inside scope;
+  engine.queues->take_own(engine.number_in_node[static_cast<std::size_t>(engine.rank)], take);
+  receive_bundles();
+  while (!engine.overflow.empty()) {
+    const auto& [rank, whole] = engine.overflow.front();
+    if (!engine.queues->give(rank, whole.data(), whole.size())) break;
+    engine.overflow.pop_front();
+  }
+  while (!engine.outgoing.empty()) {
+    int flag = 0;
+    laneway_next_MPI_Test(&engine.outgoing.front().second, &flag, MPI_STATUS_IGNORE);
+    if (flag == 0) break;
+    engine.outgoing.pop_front();
+  }
+  if (engine.queues->any_put()) engine.queues->for_each_older(NodeQueues::now() - engine.patience, flush);
+  std::erase_if(engine.detached, [](Operation* operation) {
+    if (!is_complete(*operation)) return false;
+    MPI_Request handle = operation->handle;
+    const bool persistent = operation->persistent;
+    finish(*operation, &handle, MPI_STATUS_IGNORE);
+    if (!persistent) return true;
+    leave_table(*operation);
+    laneway_next_MPI_Request_free(&handle);
+    drop(*operation);
+    return true;
+  });
+}
+
+namespace {
+
+/// What all ranks have done. Collective.
+void tell_of_all() {
+  std::int64_t sums[] = {engine.taken, engine.bundles, engine.handed_over};
+  PMPI_Reduce(engine.rank == 0 ? MPI_IN_PLACE : sums, sums, 3, MPI_INT64_T, MPI_SUM, 0, engine.comm);
+  if (engine.rank == 0 && sums[0] != 0 && report_wanted().form != ReportForm::none)
+    log_line("preload: " + std::to_string(sums[0]) + " messages of " + std::to_string(sums[2]) +
+             " streams between nodes went in " + std::to_string(sums[1]) + " bundles (LANEWAY_P2P)");
+}
+
+}  // namespace
+
+void end() {
+  if (!on) return;
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  // All messages have been received when all ranks are here, but for those that a rank still holds for others.
+  int flag = 0;
+  for (int turns = 0; !engine.outgoing.empty() || !engine.overflow.empty() || engine.queues->any_put(); relax(turns))
+    progress();
+  PMPI_Ibarrier(engine.comm, &barrier);
+  for (int turns = 0; flag == 0; relax(turns)) {
+    progress();
+    laneway_next_MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE);
+  }
+  on = false;
+  tell_of_all();
+  for (auto& [data, request] : engine.incoming) {
+    laneway_next_MPI_Cancel(&request);
+    laneway_next_MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  for (MPI_Request& handle : engine.pool) laneway_next_MPI_Request_free(&handle);
+  engine.queues.reset();
+  laneway_next_MPI_Comm_free(&engine.comm);
+}
+
+}  // namespace laneway::interpose::p2p
