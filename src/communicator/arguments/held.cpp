@@ -78,6 +78,8 @@ HeldType::HeldType(MPI_Datatype type) : type_(type) {
     life_ = life_of(type);
 }
 
+HeldType::~HeldType() = default;
+
 #ifndef LANEWAY_SIMULATED
 namespace {
 

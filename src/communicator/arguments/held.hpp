@@ -30,7 +30,7 @@ class HeldOperator {
 class HeldType {
  public:
   explicit HeldType(MPI_Datatype type);
-  ~HeldType() = default;
+  ~HeldType();
   HeldType(const HeldType&) = delete;
   HeldType& operator=(const HeldType&) = delete;
 
