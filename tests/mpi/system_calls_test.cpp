@@ -112,10 +112,15 @@ bool is_local(LNW_Request request) {
 }
 
 /// Who waits yields, and asks the MPI library for progress after so many fruitless turns, which looks at connections.
+/// Who has waited long asks whether the others have ended, once in many yields.
 void expect_only_looks(const std::map<std::size_t, long>& total) {
   const std::vector<std::size_t> allowed = {SYS_sched_yield, SYS_poll, SYS_epoll_wait, SYS_epoll_pwait};
+  const std::vector<std::size_t> asks = {SYS_getpid, SYS_kill, SYS_pidfd_open, SYS_close};
+  const long yields = total.contains(SYS_sched_yield) ? total.at(SYS_sched_yield) : 0;
   for (const auto& [number, times] : total) {
-    EXPECT_EQ(std::ranges::count(allowed, number), 1) << times << " system calls of number " << number;
+    const bool is_rare = std::ranges::count(asks, number) == 1 && times * 50 <= yields;
+    EXPECT_TRUE(is_rare || std::ranges::count(allowed, number) == 1)
+        << times << " system calls of number " << number << ", " << yields << " yields";
     testing::Test::RecordProperty("system_call_" + std::to_string(number), std::to_string(times));
     if (rank() == 0) std::cout << "system call " << number << ": " << times << " times\n";
   }
