@@ -153,20 +153,23 @@ static inline PetscErrorCode LNW_PetscSF_make(PetscSF sf, LNW_PetscSF_state* sta
   PetscFunctionReturn(0);
 }
 
-/** `taken` false: left to basic. */
-static inline PetscErrorCode LNW_PetscSF_begin(PetscSF sf, LNW_PetscSF_state* state, PetscBool reverse,
-                                               MPI_Datatype unit, PetscMemType from_memory, const void* from,
-                                               PetscMemType to_memory, void* to, MPI_Op op, PetscBool* taken) {
-  MPI_Datatype element;
-  PetscInt per_unit;
+static inline PetscErrorCode LNW_PetscSF_begin(PetscSF sf, PetscBool reverse, MPI_Datatype unit,
+                                               PetscMemType from_memory, const void* from, PetscMemType to_memory,
+                                               void* to, MPI_Op op) {
+  LNW_PetscSF_state* state;
+  MPI_Datatype element = unit;
+  PetscInt per_unit = 0;
   LNW_PetscSF_exchange* exchange;
 
   PetscFunctionBegin;
-  *taken = PETSC_FALSE;
-  if (!PetscMemTypeHost(from_memory) || !PetscMemTypeHost(to_memory)) PetscFunctionReturn(0);
-  PetscCall(LNW_PetscSF_elements(unit, op, &element, &per_unit));
-  if (per_unit == 0) PetscFunctionReturn(0);
-  *taken = PETSC_TRUE;
+  PetscCall(LNW_PetscSF_state_of(sf, &state));
+  if (PetscMemTypeHost(from_memory) && PetscMemTypeHost(to_memory))
+    PetscCall(LNW_PetscSF_elements(unit, op, &element, &per_unit));
+  if (per_unit == 0) {
+    PetscCall((*(reverse ? state->basic.ReduceBegin : state->basic.BcastBegin))(sf, unit, from_memory, from, to_memory,
+                                                                                to, op));
+    PetscFunctionReturn(0);
+  }
   for (exchange = state->first; exchange != NULL; exchange = exchange->next) {
     PetscBool is_same = PETSC_FALSE;
     if (exchange->active || exchange->op != op || exchange->reverse != reverse) continue;
@@ -187,11 +190,13 @@ static inline PetscErrorCode LNW_PetscSF_begin(PetscSF sf, LNW_PetscSF_state* st
   PetscFunctionReturn(0);
 }
 
-static inline PetscErrorCode LNW_PetscSF_end(LNW_PetscSF_state* state, PetscBool reverse, MPI_Datatype unit,
-                                             const void* from, const void* to, MPI_Op op, PetscBool* taken) {
+static inline PetscErrorCode LNW_PetscSF_end(PetscSF sf, PetscBool reverse, MPI_Datatype unit, const void* from,
+                                             void* to, MPI_Op op) {
+  LNW_PetscSF_state* state;
+
   PetscFunctionBegin;
-  *taken = PETSC_FALSE;
-  for (LNW_PetscSF_exchange* exchange = state->first; exchange != NULL && !*taken; exchange = exchange->next) {
+  PetscCall(LNW_PetscSF_state_of(sf, &state));
+  for (LNW_PetscSF_exchange* exchange = state->first; exchange != NULL; exchange = exchange->next) {
     PetscBool is_same = PETSC_FALSE;
     if (!exchange->active || exchange->op != op || exchange->reverse != reverse || exchange->from != from ||
         exchange->to != to)
@@ -200,59 +205,30 @@ static inline PetscErrorCode LNW_PetscSF_end(LNW_PetscSF_state* state, PetscBool
     if (!is_same) continue;
     PetscCallMPI(LNW_Wait(&exchange->request, MPI_STATUS_IGNORE));
     exchange->active = PETSC_FALSE;
-    *taken = PETSC_TRUE;
+    PetscFunctionReturn(0);
   }
+  PetscCall((*(reverse ? state->basic.ReduceEnd : state->basic.BcastEnd))(sf, unit, from, to, op));
   PetscFunctionReturn(0);
 }
 
-static inline PetscErrorCode LNW_PetscSF_bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memory,
-                                                     const void* roots, PetscMemType leaf_memory, void* leaves,
-                                                     MPI_Op op) {
-  LNW_PetscSF_state* state;
-  PetscBool taken;
-
-  PetscFunctionBegin;
-  PetscCall(LNW_PetscSF_state_of(sf, &state));
-  PetscCall(LNW_PetscSF_begin(sf, state, PETSC_FALSE, unit, root_memory, roots, leaf_memory, leaves, op, &taken));
-  if (!taken) PetscCall((*state->basic.BcastBegin)(sf, unit, root_memory, roots, leaf_memory, leaves, op));
-  PetscFunctionReturn(0);
+static inline PetscErrorCode LNW_PetscSF_bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType from_memory,
+                                                     const void* from, PetscMemType to_memory, void* to, MPI_Op op) {
+  return LNW_PetscSF_begin(sf, PETSC_FALSE, unit, from_memory, from, to_memory, to, op);
 }
 
-static inline PetscErrorCode LNW_PetscSF_bcast_end(PetscSF sf, MPI_Datatype unit, const void* roots, void* leaves,
+static inline PetscErrorCode LNW_PetscSF_bcast_end(PetscSF sf, MPI_Datatype unit, const void* from, void* to,
                                                    MPI_Op op) {
-  LNW_PetscSF_state* state;
-  PetscBool taken;
-
-  PetscFunctionBegin;
-  PetscCall(LNW_PetscSF_state_of(sf, &state));
-  PetscCall(LNW_PetscSF_end(state, PETSC_FALSE, unit, roots, leaves, op, &taken));
-  if (!taken) PetscCall((*state->basic.BcastEnd)(sf, unit, roots, leaves, op));
-  PetscFunctionReturn(0);
+  return LNW_PetscSF_end(sf, PETSC_FALSE, unit, from, to, op);
 }
 
-static inline PetscErrorCode LNW_PetscSF_reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_memory,
-                                                      const void* leaves, PetscMemType root_memory, void* roots,
-                                                      MPI_Op op) {
-  LNW_PetscSF_state* state;
-  PetscBool taken;
-
-  PetscFunctionBegin;
-  PetscCall(LNW_PetscSF_state_of(sf, &state));
-  PetscCall(LNW_PetscSF_begin(sf, state, PETSC_TRUE, unit, leaf_memory, leaves, root_memory, roots, op, &taken));
-  if (!taken) PetscCall((*state->basic.ReduceBegin)(sf, unit, leaf_memory, leaves, root_memory, roots, op));
-  PetscFunctionReturn(0);
+static inline PetscErrorCode LNW_PetscSF_reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType from_memory,
+                                                      const void* from, PetscMemType to_memory, void* to, MPI_Op op) {
+  return LNW_PetscSF_begin(sf, PETSC_TRUE, unit, from_memory, from, to_memory, to, op);
 }
 
-static inline PetscErrorCode LNW_PetscSF_reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, void* roots,
+static inline PetscErrorCode LNW_PetscSF_reduce_end(PetscSF sf, MPI_Datatype unit, const void* from, void* to,
                                                     MPI_Op op) {
-  LNW_PetscSF_state* state;
-  PetscBool taken;
-
-  PetscFunctionBegin;
-  PetscCall(LNW_PetscSF_state_of(sf, &state));
-  PetscCall(LNW_PetscSF_end(state, PETSC_TRUE, unit, leaves, roots, op, &taken));
-  if (!taken) PetscCall((*state->basic.ReduceEnd)(sf, unit, leaves, roots, op));
-  PetscFunctionReturn(0);
+  return LNW_PetscSF_end(sf, PETSC_TRUE, unit, from, to, op);
 }
 
 static inline PetscErrorCode LNW_PetscSF_reset(PetscSF sf) {
