@@ -83,14 +83,19 @@ class Arrivals:
             yield source, self.data[end - int(count) : end]
 
 
-def _fail_everywhere(comm: MPI.Comm) -> None:
-    """Take part in a sparse exchange with a bad argument, so that no rank waits for this one, which raises."""
-    nothing, state = ctypes.c_void_p(), ctypes.c_void_p()
-    with contextlib.suppress(_library.Error):
-        _library.call(
-            "LNW_Sparse_alltoallv_c", -1, nothing, nothing, nothing, nothing, _library.handle(MPI.BYTE), _library.handle(comm),
-            _library.handle(MPI.INFO_NULL), ctypes.byref(state),
-        )  # fmt: skip
+@contextlib.contextmanager
+def _failing_everywhere(comm: MPI.Comm) -> Iterator[None]:
+    """Where arguments of this rank are bad, take part in a sparse exchange with a bad one, so that no rank waits for it."""
+    try:
+        yield
+    except (TypeError, ValueError):
+        nothing, state = ctypes.c_void_p(), ctypes.c_void_p()
+        with contextlib.suppress(_library.Error):
+            _library.call(
+                "LNW_Sparse_alltoallv_c", -1, nothing, nothing, nothing, nothing, _library.handle(MPI.BYTE), _library.handle(comm),
+                _library.handle(MPI.INFO_NULL), ctypes.byref(state),
+            )  # fmt: skip
+        raise
 
 
 def sparse_alltoallv(
@@ -109,11 +114,8 @@ def sparse_alltoallv(
     >>> [(source == MPI.COMM_WORLD.rank, rows.tolist()) for source, rows in arrived]
     [(True, [[1, 2]])]
     """
-    try:
+    with _failing_everywhere(comm):
         array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
-    except (TypeError, ValueError):
-        _fail_everywhere(comm)
-        raise
     synchronize(array)
     state = ctypes.c_void_p()
     with _library.Hints(hints) as info:
@@ -146,11 +148,8 @@ def isparse_alltoallv(
     >>> request.arrivals.data.tolist()
     [5]
     """
-    try:
+    with _failing_everywhere(comm):
         array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
-    except (TypeError, ValueError):
-        _fail_everywhere(comm)
-        raise
     synchronize(array)
     state, request = ctypes.c_void_p(), ctypes.c_void_p()
     with _library.Hints(hints) as info:
@@ -182,11 +181,8 @@ def sparse_query(
     >>> found[0].tolist() == [2 * comm.rank]
     True
     """
-    try:
+    with _failing_everywhere(comm):
         array, arguments = _sparse_arguments(comm, destinations, send, sendcounts, sdispls)
-    except (TypeError, ValueError):
-        _fail_everywhere(comm)
-        raise
     synchronize(array)
     raised: list[BaseException] = []
 
@@ -232,7 +228,7 @@ def sparse_alltoallv_sets(comm: MPI.Comm, sets: Sequence[tuple[Any, ...]], **hin
     [[1], [[2.0, 3.0]]]
     """
     arrays, kept, made = [], [], (_Set * max(len(sets), 1))()
-    try:
+    with _failing_everywhere(comm):
         for given, one in zip(made, sets, strict=False):
             counted = one[2] if len(one) > 2 else None
             array, (number, ranks, start, counts, displs, kind) = _sparse_arguments(comm, one[0], one[1], counted, None)
@@ -243,9 +239,6 @@ def sparse_alltoallv_sets(comm: MPI.Comm, sets: Sequence[tuple[Any, ...]], **hin
             given.sendcounts, given.sdispls, given.sendtype = *addresses, kind.value
             arrays.append(array)
             kept.append((ranks, small, kind))
-    except (TypeError, ValueError):
-        _fail_everywhere(comm)
-        raise
     synchronize(*arrays)
     states = (ctypes.c_void_p * max(len(sets), 1))()
     with _library.Hints(hints) as info:
@@ -280,11 +273,8 @@ class Distributor:
     """
 
     def __init__(self, comm: MPI.Comm, destinations: Any, **hints: object) -> None:
-        try:
+        with _failing_everywhere(comm):
             routes = ByRank(destinations)
-        except (TypeError, ValueError):
-            _fail_everywhere(comm)
-            raise
         told = sparse_alltoallv(comm, routes.ranks, routes.counts.reshape(-1, 1))
         counts = told.data.reshape(-1)
         self.comm, self.rows = comm, len(routes.order)
