@@ -214,6 +214,7 @@ void ControlComm::quiesce() const {
   }
   drain();
   spoilt_ = false;
+  later_.reset();  // it may have come in an earlier call than its step
 }
 
 void ControlMessages::send(Rank to, int tag, Bytes data, bool is_acknowledged) {
