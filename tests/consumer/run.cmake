@@ -134,7 +134,7 @@ foreach(command IN LISTS commands)
   find_program(path_of_${name} "${CMAKE_MATCH_2}" REQUIRED)
   # No link: some of them look for what they need beside the name that they were called by.
   file(WRITE "${WORK_DIR}/bin/${name}" "#!/bin/sh\nexec \"${path_of_${name}}\" \"$@\"\n")
-  file(CHMOD "${WORK_DIR}/bin/${name}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  file(CHMOD "${WORK_DIR}/bin/${name}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE WORLD_READ WORLD_EXECUTE)
 endforeach()
 unset(ENV{PKG_CONFIG_PATH})
 set(ENV{HOME} "${WORK_DIR}/home")
