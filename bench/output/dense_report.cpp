@@ -34,7 +34,7 @@ Record record(const DenseReport& report, const DenseResult& result) {
   };
   const DenseResult* const best = report.best_of_mpi();
   return {{"benchmark", "dense"},
-          {"op", name(report.dense.kind)},
+          {"op", name(report.dense.kind) + std::string(report.in_a_row ? " in a row" : "")},
           {"bytes", report.dense.bytes},
           {"ranks", report.dense.ranks},
           {"machine", report.nodes.description},
@@ -59,7 +59,7 @@ Record record(const DenseReport& report, const DenseResult& result) {
 
 std::string heading(const DenseReport& report) {
   const DenseCase& dense = report.dense;
-  std::string text = std::string("\ndense: ") + name(dense.kind);
+  std::string text = std::string("\ndense: ") + name(dense.kind) + (report.in_a_row ? " in a row" : "");
   if (dense.kind != DenseKind::barrier) text += " of " + readable_bytes(dense.bytes);
   text += "; " + std::to_string(dense.ranks) + " ranks, " + report.nodes.description + "\n";
   if (const std::optional<double> limit = report.limit())

@@ -30,6 +30,7 @@ struct DenseReport {
   std::optional<double> goodput;
   int iterations = 0;
   int batch = 1;
+  bool in_a_row = false;
   std::vector<DenseResult> results;
 
   /// The least time that the busiest node's link allows.

@@ -100,6 +100,42 @@ TEST_F(NodeMemory, CarriesMessagesInsideTheNode) {
     }
 }
 
+/// How often a rank has given its part before the one that gets the sum has begun.
+TEST_F(NodeMemory, WhoGivesAShortPartRunsAheadOfALateRoot) {
+  constexpr int ahead = 16;
+  constexpr std::array<int, 2> counts = {1, 8};
+  for (const int count : counts) {
+    std::vector<double> part(static_cast<std::size_t>(count)), sum(part.size(), -1);
+    const Info info({{"lnw_collective", "one_hop"}, {"lnw_machine", "node:* rank:" + std::to_string(size())}});
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(
+        LNW_Reduce_init(part.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, info.get(), &request));
+    const auto reduce = [&](int turn) {
+      std::ranges::fill(part, rank() + turn);
+      EXPECT_MPI(LNW_Start(&request));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      if (rank() != 0) return;
+      EXPECT_EQ(sum, std::vector<double>(part.size(), size() * (size() - 1) / 2.0 + size() * turn));
+    };
+    if (rank() != 0) {
+      for (int turn = 0; turn < ahead; ++turn) reduce(turn);
+      MPI_Send(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    } else {
+      const double begin = MPI_Wtime();
+      int done = 0;
+      for (int flag = 0; done < size() - 1 && MPI_Wtime() < begin + 20; done += flag) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        if (flag != 0) MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      EXPECT_EQ(done, size() - 1) << "some wait for a root that is late";
+      for (int turn = 0; turn < ahead; ++turn) reduce(turn);
+      for (; done < size() - 1; ++done)
+        MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
 TEST_F(NodeMemory, DescribedNodesShareNoneIfAsked) {
   const Comm all = make_graph(MPI_COMM_WORLD, complete_shape(size()));
   int inside = 0;

@@ -25,6 +25,7 @@ struct DenseOptions {
   Rank root = 0;
   Iterations iterations;
   bool only_checked = false;
+  bool in_a_row = false;
   std::string json;
   std::string machine;
   std::string goodput{"auto"};
@@ -82,9 +83,10 @@ void run_apart(DenseCandidate& candidate, MPI_Comm comm) {
 }
 
 /// Interleaved; by candidate.
-Samples measure_dense(const DenseTask& task, std::span<DenseEntrant* const> timed, Iterations iterations) {
+Samples measure_dense(const DenseTask& task, std::span<DenseEntrant* const> timed, const DenseOptions& options) {
+  Iterations iterations = options.iterations;
   std::vector<std::function<void()>> runs;
-  const bool apart = has_root(task.dense.kind) && !simulated;
+  const bool apart = has_root(task.dense.kind) && !simulated && !options.in_a_row;
   if (apart) iterations.clock = seconds_without_barriers;
   for (DenseEntrant* entrant : timed)
     runs.emplace_back([candidate = entrant->candidate.get(), apart, comm = task.run.comm] {
@@ -103,6 +105,7 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
   report.nodes = run.nodes;
   report.goodput = goodput;
   report.iterations = options.iterations.timed;
+  report.in_a_row = options.in_a_row;
   if (moves_data()) dense.fill(run.rank, task.send, task.receive, 0);
   connect_all(run);
   std::vector<DenseEntrant> entrants;
@@ -113,7 +116,7 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
   for (DenseEntrant& entrant : entrants)
     if (entrant.result.verified) timed.push_back(&entrant);
   if (!options.only_checked) {
-    Samples samples = measure_dense(task, timed, options.iterations);
+    Samples samples = measure_dense(task, timed, options);
     report.batch = samples.batch;
     for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.samples = std::move(samples.seconds[i]);
     for (DenseEntrant* entrant : timed) entrant->result.verified = simulated || is_right(*entrant->candidate, task, 3);
@@ -191,6 +194,7 @@ void add_dense(CLI::App& command, Action& action) {
   command.add_option("--warmup", options->iterations.warmup, "Runs before the first sample")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  command.add_flag("--in-a-row", options->in_a_row, "No barrier after each run of an operation with a root");
   command.add_flag("--check", options->only_checked, "Check what candidates move, and time nothing");
   command.add_option("--json", options->json, "Append one object a line for each candidate to this file");
   command.add_option("--machine", options->machine, "Nodes to assume, e.g. \"node:4 rank:4\"");

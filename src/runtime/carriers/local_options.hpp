@@ -33,10 +33,10 @@ struct LocalOptions {
   std::uint64_t borrows = 0;
   /// Messages of up to this size are not lent.
   std::int64_t lend_bytes = 0;
-  /// How many slots mailboxes for messages have that nothing answers, a power of two, if each takes no more than
-  /// `slot_bytes`: senders may then be ahead of receivers, as with the eager messages of MPI libraries.
-  std::int64_t slots = 8;
-  std::int64_t slot_bytes = 512;
+  /// Mailboxes for messages that nothing answers have as many slots, a power of two, as that takes no more than
+  /// `slots_bytes`: senders may then be ahead of receivers, as with the eager messages of MPI libraries.
+  std::int64_t slots = 32;
+  std::int64_t slots_bytes = 8192;
 };
 
 }  // namespace laneway

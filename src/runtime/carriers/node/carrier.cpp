@@ -82,10 +82,12 @@ bool offer_pull(const CarrierView& view, Side& side, std::int64_t&, Offer& offer
 }
 
 std::optional<Mode> answer(const CarrierView& view, const Side& side, const Offer&, bool can_be_pulled) {
+  const local::Mailboxes mailboxes(view.out, view.options);
   if (side.ranges.empty()) return Mode::push;  // all of it is dropped: a word is enough
+  if (mailboxes.lets_ahead(side)) return Mode::mailbox;
   if (can_be_pushed(view, side)) return Mode::push;
   if (can_be_pulled) return Mode::pull;
-  if (side.bytes <= local::Mailboxes(view.out, view.options).most_mailed(side)) return Mode::mailbox;
+  if (side.bytes <= mailboxes.most_mailed(side)) return Mode::mailbox;
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/carriers/node/mailboxes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 #include <vector>
@@ -56,7 +57,9 @@ std::int64_t Mailboxes::bytes(const Side& in) const {
 }
 
 int Mailboxes::slots(Rank peer, std::int64_t bytes) const {
-  return out_.contains(peer) || slot_bytes(bytes) > options_.slot_bytes ? 2 : static_cast<int>(options_.slots);
+  if (out_.contains(peer)) return 2;
+  const auto fit = static_cast<std::uint64_t>(std::min(options_.slots, options_.slots_bytes / slot_bytes(bytes)));
+  return std::max(2, static_cast<int>(std::bit_floor(fit)));
 }
 
 void Mailboxes::drop_largest(std::span<Side* const> in) const {

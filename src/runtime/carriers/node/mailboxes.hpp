@@ -23,6 +23,10 @@ class Mailboxes {
   /// The size up to which what arrives gets one. What cannot cross over is written into memory that is in the
   /// receiver's cache.
   [[nodiscard]] std::int64_t most_mailed(const Side& in) const;
+  /// Whether by a mailbox its sender may be further ahead of this rank than by a push.
+  [[nodiscard]] bool lets_ahead(const Side& in) const {
+    return in.bytes <= most_mailed(in) && slots(in.peer, bytes(in)) > 2;
+  }
   /// Leaves the largest messages to the MPI library if mailboxes for all would take too much memory.
   void drop_largest(std::span<Side* const> in) const;
   /// Gives each its place in the window, behind the words that are there and those that the other messages need, and
