@@ -37,6 +37,8 @@ struct CopyRun {
 
 /// Places that exchanges use in turn, evenly apart.
 struct Ring {
+  static constexpr std::int64_t most_places = 32;  // proofs unroll as many exchanges
+
   std::int64_t distance = 0;  ///< from one place to the next, in bytes
   std::int16_t places = 1;    ///< a power of two
   bool crosses = false;       ///< each second place is in the memory of the other rank: the peer's, or this one's

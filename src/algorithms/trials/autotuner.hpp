@@ -29,14 +29,14 @@ struct TrialRules {
 
   /// @name Of exchanges that the library makes for nothing else
   /// @{
-  std::size_t most_ways = 2;    ///< of all ways so many, the most promising, are timed
-  double hopeless = 0;          ///< a way is expected to take more than so many times the least; 0: none is hopeless
-  bool warms_up = false;        ///< an exchange of each way comes first, which does not count
-  double seconds = 0;           ///< that all samples are to take
-  std::int64_t fewest = 0;      ///< samples of each way, however long they take
-  double turn_seconds = 0;      ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
-  double most_of_turn = 1;      ///< exchanges in a row
-  bool apart = false;           ///< ranks meet between those, too; otherwise some could run ahead of the others
+  std::size_t most_ways = 2;  ///< of all ways so many, the most promising, are timed
+  double hopeless = 0;        ///< a way is expected to take more than so many times the least; 0: none is hopeless
+  bool warms_up = false;      ///< an exchange of each way comes first, which does not count
+  double seconds = 0;         ///< that all samples are to take
+  std::int64_t fewest = 0;    ///< samples of each way, however long they take
+  double turn_seconds = 0;    ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
+  double most_of_turn = 1;    ///< exchanges in a row
+  bool is_ahead = false;      ///< ranks may run ahead of each other: one after a meeting counts as well as one in a row
   double out_after_first = 0;   ///< a way is out that then took more than so many times the least; 0: none is
   double out_after_sample = 0;  ///< likewise
   /// @}
@@ -87,6 +87,14 @@ inline constexpr TrialRules trial_of_long_rules = [] {
   rules.most_of_turn = 3;
   return rules;
 }();
+
+/// Those of operations with a root. One alone shows what a program waits for; but that is mostly how ranks leave the
+/// meeting before it. Those in a row show what they cost.
+inline constexpr TrialRules with_a_root(TrialRules rules) {
+  rules.is_ahead = true;
+  rules.turn_seconds *= 5;
+  return rules;
+}
 
 /// Calls after which a trial of ways to run them pays. It costs some ten long calls, so that after as many it at most
 /// doubles what has been spent. Short calls are timed many at a time: they must be as many as an unknown program is

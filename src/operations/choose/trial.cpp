@@ -54,14 +54,14 @@ class Trial {
 
   /// Of one exchange, in the mean. Other ranks begin at the same time.
   [[nodiscard]] double seconds_of(const TrialCandidate& candidate, int exchanges) const {
-    const int together = rules_.apart ? 1 : exchanges;
-    double seconds = 0;
-    for (int begun = 0; begun < exchanges; begun += together) {
+    const auto seconds_in_a_row = [&](int n) {
       barrier_progressing(comm_);
       const double begin = MPI_Wtime();
-      for (int n = 0; n < together; ++n) candidate.exchange();
-      seconds += MPI_Wtime() - begin;
-    }
+      for (int i = 0; i < n; ++i) candidate.exchange();
+      return MPI_Wtime() - begin;
+    };
+    double seconds = seconds_in_a_row(exchanges);
+    for (int n = 0; rules_.is_ahead && n < exchanges; ++n) seconds += seconds_in_a_row(1);
     return seconds / exchanges;
   }
 

@@ -61,7 +61,7 @@ class DenseTrial {
     const bool is_long =
         candidates[1].seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
     TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
-    rules.apart = has_root(call_.kind);
+    if (has_root(call_.kind)) rules = with_a_root(rules);
     for (const Candidate& one : most_promising(candidates, "mpi", rules))
       if (only == nullptr && one.name != "mpi") add(*find_rule(checked_.facts.kind, one.name));
     if (only != nullptr) add(*only);

@@ -20,15 +20,12 @@ bool is_near(std::int64_t number) {
   return -farthest < number && number < farthest;
 }
 
-/// Rings have no more places than this: so many exchanges are unrolled.
-constexpr std::int64_t most_slots = 16;
-
 /// Events are numbered below this.
 constexpr int most_events = 1 << 20;
 
 /// So that all places of a ring are near.
 bool is_distance(std::int64_t number) {
-  return -farthest / most_slots < number && number < farthest / most_slots;
+  return -farthest / Ring::most_places < number && number < farthest / Ring::most_places;
 }
 
 class Check {
@@ -135,8 +132,8 @@ class Check {
   }
 
   bool ring(const Ring& ring) {
-    if (ring.places < 1 || ring.places > most_slots || (ring.places & (ring.places - 1)) != 0)
-      problem("has a number of places that is no power of two in [1, " + std::to_string(most_slots) + "]");
+    if (ring.places < 1 || ring.places > Ring::most_places || (ring.places & (ring.places - 1)) != 0)
+      problem("has a number of places that is no power of two in [1, " + std::to_string(Ring::most_places) + "]");
     else if (ring.crosses && ring.places != 2)
       problem("crosses over with other than two places");
     else if (!is_distance(ring.distance))
@@ -200,7 +197,7 @@ class Check {
     }
     const std::int64_t begin = std::min(offset, offset + length);
     const std::int64_t end = std::max(offset, offset + length) + run.bytes;
-    for (int exchange = 0; exchange < operand.places.period() && exchange < most_slots; ++exchange)
+    for (int exchange = 0; exchange < operand.places.period() && exchange < Ring::most_places; ++exchange)
       inside(operand.places.rank(exchange), operand.buffer, begin + operand.places.shift(exchange),
              end + operand.places.shift(exchange));
   }

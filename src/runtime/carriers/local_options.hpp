@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "algorithms/cost/load.hpp"
+#include "plan/plan.hpp"
 
 namespace laneway {
 
@@ -35,7 +36,7 @@ struct LocalOptions {
   std::int64_t lend_bytes = 0;
   /// Mailboxes for messages that nothing answers have as many slots, a power of two, as that takes no more than
   /// `slots_bytes`: senders may then be ahead of receivers, as with the eager messages of MPI libraries.
-  std::int64_t slots = 32;
+  std::int64_t slots = Ring::most_places;
   std::int64_t slots_bytes = 8192;
 };
 
