@@ -362,7 +362,9 @@ def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     one, another = (files_of(prefix) for prefix in prefixes)
     assert set(one) == set(another)
     assert [name for name in one if one[name] != another[name]] == []
-    assert {f"lib/liblaneway.so.{project_version()}", "lib/liblaneway_mpi.so", "bin/laneway-bench"} <= {name.replace("lib64/", "lib/") for name in one}
+    assert {f"lib/liblaneway.so.{project_version()}", "lib/liblaneway_mpi.so", "bin/laneway-bench"} <= {
+        name.replace("lib64/", "lib/") for name in one
+    }
     assert_no_binary_names(one, top)
 
     # Stripped, it is smaller and runs; removed, nothing is left of it.
