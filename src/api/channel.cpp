@@ -1,9 +1,6 @@
 #include "operations/channel/channel.hpp"
 
-#include <algorithm>
-
 #include "api/barrier.hpp"
-#include "communicator/nodes/discovery.hpp"
 #include "mpi/check.hpp"
 
 using namespace laneway;
@@ -18,14 +15,8 @@ Channel& channel_of(LNW_Channel handle) {
 /// Whether the hints allow memory of the node between this rank and `peer` and, if not, why.
 void look_at_hints(MPI_Comm comm, const Hints& hints, Channel::Options& options) {
   options.progress = hints.progress;
-  if (hints.sharing == Sharing::none) {
-    options.may_share = false;
-    options.no_memory = "lnw_transport=p2p";
-  } else if (hints.sharing != Sharing::all && !hints.machine.empty()) {
-    const Region node = find_node(comm, hints.machine, false);
-    options.may_share = std::ranges::binary_search(node.members, options.peer);
-    if (!options.may_share) options.no_memory = "lnw_machine has the two ranks on different nodes";
-  }
+  options.no_memory = why_no_memory(comm, hints, options.peer);
+  options.may_share = options.no_memory.empty();
   if (hints.sharing == Sharing::puts)
     options.no_puts =
         "lnw_transport=rma is for persistent operations: windows take all ranks of a communicator to be made";

@@ -35,6 +35,7 @@ int init_partitioned(const char* name, PartitionedArguments arguments, const cha
     require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
     const Communicator* const known = Communicator::find(comm);
     const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
+    arguments.may_share = arguments.peer == MPI_PROC_NULL || why_no_memory(comm, hints, arguments.peer).empty();
     auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
     *request = handle_of(std::make_unique<Request>(pairs->comm(), pairs->error_handler(), std::move(work),
                                                    Reasons{.strategy = "direct"}));

@@ -549,6 +549,37 @@ TEST_F(PartitionedTest, ReadyDoesNotWaitForTheReceiver) {
   }
 }
 
+/// Senders that run ahead, and are in a call of MPI when the receiver looks for what they have sent.
+TEST_F(PartitionedTest, WhatHasBeenSentComesWithoutTheSender) {
+  if (size() != 2) GTEST_SKIP() << "SKIP: needs 2 ranks";
+  constexpr int exchanges = 6;
+  for (const int elements : {1, 500}) {
+    std::vector<int> data(static_cast<std::size_t>(elements));
+    LNW_Request request = LNW_REQUEST_NULL;
+    if (rank() == 0) {
+      EXPECT_MPI(LNW_Psend_init(data.data(), 1, elements, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    } else {
+      EXPECT_MPI(LNW_Precv_init(data.data(), 1, elements, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    }
+    for (int exchange = 0; exchange < exchanges; ++exchange) {
+      EXPECT_MPI(LNW_Start(&request));
+      if (rank() == 0) {
+        std::ranges::fill(data, exchange);
+        EXPECT_MPI(LNW_Pready(0, request));
+        // The receiver has seen the last but one before this one is complete.
+        if (exchange % 2 == 1) MPI_Barrier(MPI_COMM_WORLD);
+        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+        continue;
+      }
+      for (int flag = 0; !flag;) EXPECT_MPI(LNW_Parrived(request, 0, &flag));
+      EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+      EXPECT_EQ(data, std::vector<int>(data.size(), exchange));
+      if (exchange % 2 == 1) MPI_Barrier(MPI_COMM_WORLD);
+    }
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
 /// Also where the two have met.
 TEST_F(PartitionedTest, NeverStarted) {
   for (const int partitions : {1, 3}) {

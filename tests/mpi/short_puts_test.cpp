@@ -1,7 +1,8 @@
-// How many messages short puts between nodes take. Counted where the library calls MPI; time goes a thousand times
-// slower meanwhile, so that ranks without a processor are not taken for ranks that do something else.
+// How many messages short puts between nodes, and partitions, take. Counted where the library calls MPI; time goes a
+// thousand times slower meanwhile, so that ranks without a processor are not taken for ranks that do something else.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <ctime>
@@ -14,6 +15,7 @@
 namespace {
 std::atomic<bool> is_slow{false};
 std::atomic<int> sends{0};
+std::atomic<int> starts{0};  // of persistent messages
 }  // namespace
 
 #ifndef LANEWAY_TEST_SANITIZED
@@ -37,6 +39,16 @@ extern "C" __attribute__((visibility("default"))) int MPI_Send(const void* data,
                                                                int tag, MPI_Comm comm) {
   ++sends;
   return PMPI_Send(data, count, type, to, tag, comm);
+}
+
+extern "C" __attribute__((visibility("default"))) int MPI_Start(MPI_Request* request) {
+  ++starts;
+  return PMPI_Start(request);
+}
+
+extern "C" __attribute__((visibility("default"))) int MPI_Startall(int count, MPI_Request requests[]) {
+  starts += count;
+  return PMPI_Startall(count, requests);
 }
 
 namespace laneway::test {
@@ -168,6 +180,38 @@ TEST_F(ShortPuts, CreditsComeWithoutPuts) {
     }
   }
   free();
+}
+
+/// Short partitioned messages go through memory of the node, those that hints keep out of it are one message each.
+TEST_F(ShortPuts, OnePartitionInsideANodeIsNoMessage) {
+  constexpr int turns = 100;
+  for (const char* const transport : {"auto", "p2p"})
+    for (const std::size_t words : {1, 16, 1000, 16384}) {
+      const Info info(Hints{{"lnw_transport", transport}, {"lnw_progress", "wait"}});
+      std::vector<int> data(words);
+      LNW_Request request = LNW_REQUEST_NULL;
+      const auto count = static_cast<MPI_Count>(words);
+      if (rank() == 0) {
+        EXPECT_MPI(LNW_Psend_init(data.data(), 1, count, MPI_INT, 1, 0, MPI_COMM_WORLD, info.get(), &request));
+      } else {
+        EXPECT_MPI(LNW_Precv_init(data.data(), 1, count, MPI_INT, 0, 0, MPI_COMM_WORLD, info.get(), &request));
+      }
+      for (int turn = -1; turn < turns; ++turn) {
+        if (turn == 0) sends = starts = 0;  // the two ends have met
+        if (rank() == 0) std::ranges::copy(data_of(0, turn, words), data.begin());
+        EXPECT_MPI(LNW_Start(&request));
+        if (rank() == 0) {
+          EXPECT_MPI(LNW_Pready(0, request));
+        }
+        EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+        if (rank() == 1) {
+          EXPECT_EQ(data, data_of(0, turn, words));
+        }
+      }
+      EXPECT_EQ(sends + starts, *transport == 'a' ? 0 : turns) << words;
+      EXPECT_MPI(LNW_Request_free(&request));
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
 }
 
 }  // namespace

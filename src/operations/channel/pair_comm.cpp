@@ -1,5 +1,6 @@
 #include "operations/channel/pair_comm.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -53,6 +54,14 @@ EndRole opposite(EndRole role) {
 }
 
 }  // namespace
+
+std::string why_no_memory(MPI_Comm comm, const Hints& hints, Rank peer) {
+  if (hints.sharing == Sharing::none) return "lnw_transport=p2p";
+  if (hints.sharing == Sharing::all || hints.machine.empty()) return {};
+  const Region node = find_node(comm, hints.machine, false);
+  if (std::ranges::binary_search(node.members, peer)) return {};
+  return "lnw_machine has the two ranks on different nodes";
+}
 
 std::shared_ptr<PairComm> PairComm::of(MPI_Comm comm) {
   const std::shared_ptr<PairComm> pairs = attached_to(comm);

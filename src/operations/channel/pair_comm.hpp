@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -54,6 +55,9 @@ struct Answer {
   std::int32_t first_tag = 0;
   std::int32_t tags = 0;
 };
+
+/// Why the hints allow no memory of the node between this rank and `peer`, for people; empty if they do.
+[[nodiscard]] std::string why_no_memory(MPI_Comm comm, const Hints& hints, Rank peer);
 
 /// What ranks need that communicate in pairs: a private duplicate of the user's communicator, beside that for what all
 /// ranks do together, so that pairs need nobody else. The first call on a communicator begins it and, where that can be

@@ -1,5 +1,6 @@
 #include "operations/channel/partitioned.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "communicator/nodes/discovery.hpp"
 #include "machine/parameters.hpp"
 #include "mpi/check.hpp"
+#include "operations/channel/memory_message.hpp"
 #include "runtime/carriers/messages/p2p.hpp"
 
 namespace laneway {
@@ -57,6 +59,8 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
     cut_.together = hints.partition_message > 0 ? together_up_to(hints.partition_message, bytes_, cut_.partitions)
                                                 : together_by_cost_of(hints, bytes_, cut_.partitions);
     readiness_.emplace(cut_);
+  } else {
+    cut_ = {bytes_, arguments_.partitions, std::max(1, arguments_.partitions)};  // until the sender has said its own
   }
   if (goes_nowhere()) {
     state_.store(State::met, std::memory_order_relaxed);
@@ -69,6 +73,7 @@ Partitioned::Partitioned(std::shared_ptr<PairComm> pairs, const PartitionedArgum
   handshake.parts = arguments_.partitions;
   handshake.together = cut_.together;
   helper_ = find_helper(hints.progress);
+  if (may_share()) offer_memory(handshake);
   mine_ = pairs_->send_handshake(arguments_.peer, handshake);
   activity_.list(*this, progress_by(helper_));
   activity_.begin();
@@ -85,8 +90,11 @@ Partitioned::~Partitioned() {
   plan_.reset();
   exchange_.reset();
   whole_.reset();
+  const bool offers_memory = mapping_ && !arguments_.is_send;
   try {
-    pairs_->close(arguments_.peer, mine_, nullptr);
+    // The sender may have mapped it already.
+    if (offers_memory) MemoryMessage::close(mapping_.get(), bytes_);
+    pairs_->close(arguments_.peer, mine_, offers_memory ? std::move(mapping_) : nullptr);
   } catch (...) {
     // Nobody can be told.
   }
@@ -106,7 +114,51 @@ bool Partitioned::progress() {
   return true;
 }
 
-/// The sender says which tags it uses once it has heard of the receiver.
+Buffers Partitioned::buffers() const {
+  return arguments_.is_send ? Buffers{arguments_.buf, nullptr} : Buffers{nullptr, arguments_.buf};
+}
+
+/// The message of this end, if it is one from or to the buffer as it is, which an executor would cost more than itself.
+std::optional<Message> Partitioned::only_message(const Plan& plan, const BufferMemory& where) const {
+  const bool is_advanced_here = progress_by(helper_) != Progress::by_thread;
+  if (simulated || cut_.partitions == 0 || where.on_device().any() || !is_advanced_here) return std::nullopt;
+  return WholeMessage::only_message(plan, arguments_.buf);
+}
+
+bool Partitioned::may_share() const {
+  if (!arguments_.may_share || bytes_ > MemoryMessage::most_bytes) return false;
+  const Plan plan = make_plan();
+  return only_message(plan, glance_at(buffers(), plan)).has_value();
+}
+
+void Partitioned::offer_memory(Handshake& handshake) {
+  if (!arguments_.is_send) {
+    try {
+      ChannelMemoryPool::Block block = ChannelMemoryPool::take(MemoryMessage::size(bytes_));
+      mapping_ = std::move(block.memory);
+      handshake.where = block.place;
+    } catch (const std::exception&) {
+      return;  // messages need none
+    }
+  }
+  handshake.shares = true;
+}
+
+/// Memory where both ends can, else the tags of messages.
+Answer Partitioned::answer_for(const Handshake& other) {
+  if (mine_.shares && other.shares && other.process.machine != 0 && other.process.machine == mine_.process.machine) {
+    try {
+      mapping_ = ChannelMemoryPool::find(other.where);
+      return {.what = Reply::memory};
+    } catch (const std::exception&) {
+      // The system does not let this process see the other's.
+    }
+  }
+  const std::int64_t messages = cut_.messages();
+  return {Reply::messages, pairs_->take_tags(arguments_.peer, mine_, messages), static_cast<std::int32_t>(messages)};
+}
+
+/// The sender says how the data travels once it has heard of the receiver.
 bool Partitioned::find_other() {
   if (!other_) {
     other_ = pairs_->take_handshake(arguments_.peer, mine_);
@@ -115,17 +167,17 @@ bool Partitioned::find_other() {
     if (!arguments_.is_send) cut_ = {bytes_, other_->parts, other_->together};
   }
   if (arguments_.is_send) {
-    const std::int64_t messages = cut_.messages();
-    tags_ = {Reply::messages, pairs_->take_tags(arguments_.peer, mine_, messages), static_cast<std::int32_t>(messages)};
+    tags_ = answer_for(*other_);
     pairs_->answer(arguments_.peer, mine_, tags_);
     return true;
   }
   const std::optional<Answer> answer = pairs_->take_answer(arguments_.peer, mine_);
   if (!answer) return false;
   if (answer->what == Reply::no_tags) PairComm::throw_no_tags(arguments_.peer, pairs_->rank());
-  require(answer->what == Reply::messages, ErrorKind::request,
+  require(answer->what == Reply::messages || answer->what == Reply::memory, ErrorKind::request,
           [&] { return "rank " + std::to_string(arguments_.peer) + " has freed its end of the message"; });
   tags_ = *answer;
+  if (tags_.what == Reply::messages) mapping_.reset();
   return true;
 }
 
@@ -143,19 +195,18 @@ void Partitioned::check_sizes(const Handshake& other) const {
 }
 
 void Partitioned::meet() {
-  const bool sends = arguments_.is_send;
-  const Buffers buffers{sends ? arguments_.buf : nullptr, sends ? nullptr : arguments_.buf};
   const auto plan = std::make_shared<const Plan>(make_plan());
-  const BufferMemory where = glance_at(buffers, *plan);
+  const BufferMemory where = glance_at(buffers(), *plan);
   P2PTransport transport(pairs_->get(), tags_.first_tag);
-  const Progress progress = progress_by(helper_);
-  const std::optional<Message> only = WholeMessage::only_message(*plan, arguments_.buf);
-  if (only && cut_.partitions > 0 && !simulated && !where.on_device().any() && progress != Progress::by_thread) {
+  if (const std::optional<Message> only = only_message(*plan, where)) {
     plan_ = plan;
-    whole_.emplace(*only, transport);
+    whole_.emplace(*only, tags_.what == Reply::memory
+                              ? std::make_unique<MemoryMessage>(pairs_, mapping_, *only, other_->process)
+                              : transport.bind({&*only, 1}));
     return;
   }
-  exchange_.emplace(PlansByBuffers(plan).on(where.behind_host()), buffers, where, transport, progress, nullptr);
+  exchange_.emplace(PlansByBuffers(plan).on(where.behind_host()), buffers(), where, transport, progress_by(helper_),
+                    nullptr);
   plan_ = std::shared_ptr<const Plan>(plan, &exchange_->executor().plan());
 }
 
@@ -325,7 +376,8 @@ void Partitioned::wait() {
     }
   }
   try {
-    whole_ ? whole_->wait() : exchange_->wait();
+    // Does not block in MPI, in which MPICH 4.0 overlooks what another thread of the same rank sends it meanwhile.
+    whole_ ? progress_until([this] { return whole_->test(); }) : exchange_->wait();
   } catch (...) {
     fail();
   }

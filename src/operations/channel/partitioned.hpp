@@ -29,6 +29,7 @@ struct PartitionedArguments {
   int peer = MPI_PROC_NULL;
   int tag = 0;
   bool is_send = false;
+  bool may_share = true;  ///< memory of the node, as far as the hints say
 };
 
 /// One side of a partitioned message between two ranks: a plan with an event for each internal message. Both sides say
@@ -63,6 +64,11 @@ class Partitioned final : public Work, private Progressive {
   void check_sizes(const Handshake& other) const;
   void meet();
   [[nodiscard]] Plan make_plan() const;
+  [[nodiscard]] bool may_share() const;
+  void offer_memory(Handshake& handshake);
+  [[nodiscard]] Answer answer_for(const Handshake& other);
+  [[nodiscard]] Buffers buffers() const;
+  [[nodiscard]] std::optional<Message> only_message(const Plan& plan, const BufferMemory& where) const;
   [[nodiscard]] End end_of(std::int64_t message) const;
   [[nodiscard]] bool goes_nowhere() const { return arguments_.peer == MPI_PROC_NULL; }
   void start_if_met();
@@ -93,7 +99,8 @@ class Partitioned final : public Work, private Progressive {
   std::shared_ptr<const Plan> plan_;
   std::optional<Exchange> exchange_;
   std::optional<WholeMessage> whole_;
-  Activity activity_;  // of their meeting; last, as in Channel
+  std::shared_ptr<std::byte> mapping_;  // of both ends: memory of the node; of a receiver before they have met
+  Activity activity_;                   // of their meeting; last, as in Channel
 };
 
 }  // namespace laneway

@@ -2,8 +2,6 @@
 
 #include <mutex>
 
-#include "runtime/executor/progress.hpp"
-
 namespace laneway {
 
 std::optional<Message> WholeMessage::only_message(const Plan& plan, void* buffer) {
@@ -31,11 +29,6 @@ bool WholeMessage::test() {
   if (!is_complete_.load(std::memory_order_relaxed) && endpoint_->test_all())
     is_complete_.store(true, std::memory_order_release);
   return is_complete_.load(std::memory_order_relaxed);
-}
-
-/// Does not block in MPI, in which MPICH 4.0 overlooks what another thread of the same rank sends it meanwhile.
-void WholeMessage::wait() {
-  progress_until([this] { return test(); });
 }
 
 }  // namespace laneway

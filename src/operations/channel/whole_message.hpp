@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/process/spin_lock.hpp"
 #include "plan/plan.hpp"
@@ -17,8 +18,9 @@ class WholeMessage {
   /// The message of such a plan; none of other plans. `buffer`: the operation's, in memory of the host.
   [[nodiscard]] static std::optional<Message> only_message(const Plan& plan, void* buffer);
 
-  WholeMessage(const Message& message, Transport& transport)
-      : is_send_(message.is_send), endpoint_(transport.bind({&message, 1})) {}
+  /// `endpoint`: of this message.
+  WholeMessage(const Message& message, std::unique_ptr<Endpoint> endpoint)
+      : is_send_(message.is_send), endpoint_(std::move(endpoint)) {}
   ~WholeMessage();
   WholeMessage(const WholeMessage&) = delete;
   WholeMessage& operator=(const WholeMessage&) = delete;
@@ -36,8 +38,6 @@ class WholeMessage {
   }
   /// Whether complete; by any thread.
   [[nodiscard]] bool test();
-  /// By one thread.
-  void wait();
 
  private:
   bool is_send_;
