@@ -94,6 +94,11 @@ class NodeLoad {
 
  private:
   using Direction = std::array<std::array<LinearCost, link_classes>, stages>;
+  /// Work at one end of the messages of a stage, of all of them and of the longest.
+  struct Ends {
+    double all = 0;
+    double one = 0;
+  };
   struct RankLoad {
     Direction sent;
     Direction received;
@@ -101,6 +106,7 @@ class NodeLoad {
     double posted = 0;                   ///< receives of the MPI library
     bool crosses = false;                ///< sends to another node, or receives from there
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
+    std::array<std::array<Ends, 2>, stages> ends{};
   };
   enum Way : std::uint8_t { out, in };
   /// Of each stage, the most of any rank in either direction.
@@ -112,6 +118,7 @@ class NodeLoad {
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
   [[nodiscard]] RankLoad& load_of(Rank rank);
   [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);
+  [[nodiscard]] double behind_latency(const RankLoad& rank, const Parameters& parameters) const;
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
   [[nodiscard]] double fill_of_own_cores(double busiest) const;
@@ -120,6 +127,7 @@ class NodeLoad {
   std::vector<RankLoad> ranks_;
   std::array<std::array<bool, link_classes>, stages> used_{};  // by some rank
   std::array<double, stages> latency_{};
+  double again_ = 0;                  ///< latency of what is handed on more than once
   std::array<double, stages> one_{};  ///< work of both ends of one message, and the wait for it
   std::array<double, stages> work_{};
   std::array<double, 2> crossings_{};  ///< messages between nodes
