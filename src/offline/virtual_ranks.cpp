@@ -22,6 +22,7 @@ struct LevelOf {
   int level;
   Strategies strategies;
   bool deduplicate;
+  bool if_needed = false;
 };
 
 /// What a rank whose state machine does not run here sends to one whose does, in the exchange of this number.
@@ -211,7 +212,8 @@ class Setup {
   void make(VirtualRank& virtual_rank, Rank rank, const RankPattern& pattern) const {
     virtual_rank.region = machine_.region(levels_.front().level, rank);
     for (const LevelOf& level : levels_.subspan(1))
-      virtual_rank.inner.push_back({machine_.region(level.level, rank), level.strategies, level.deduplicate});
+      virtual_rank.inner.push_back(
+          {machine_.region(level.level, rank), level.strategies, level.deduplicate, level.if_needed});
     PlanOptions options{
         .deduplicate = levels_.front().deduplicate, .lowering = lowering_, .ranks = few_, .packs = packs_};
     if (levels_.front().level == 0) options.network_distance = network_distance(machine_, rank);
@@ -219,10 +221,8 @@ class Setup {
       CostOptions cost;
       cost.model = model_;
       cost.network_message_bytes = lowering_.network_message_bytes;
-      if (fabric_)
-        cost.fabric = fabric_;
-      else
-        cost.sharing = machine_.region(0, rank).members;
+      cost.fabric = fabric_;
+      if (!fabric_ && !levels_.back().if_needed) cost.sharing = machine_.region(0, rank).members;
       virtual_rank.costs = std::make_unique<CostModel>(*parameters_, std::move(cost));
       options.costs = virtual_rank.costs.get();
     }
@@ -346,19 +346,27 @@ VirtualSetup plan_levels(const PatternOf& pattern, const Machine& machine, const
   const std::vector<int> positions = machine.find_levels(levels.names());
   const bool one_region =
       machine.region(positions.front(), 0).members.size() == static_cast<std::size_t>(machine.ranks());
-  const bool by_fabric = on_devices && one_region && known.fabric && parameters != nullptr && positions.size() == 1 &&
-                         levels.choices.front().choice.is_automatic();
+  const bool by_links = on_devices && known.fabric && parameters != nullptr && positions.size() == 1 &&
+                        levels.choices.front().choice.is_automatic();
+  const bool by_fabric = by_links && one_region;
+  const bool by_gpus = by_links && !one_region && levels.choices.front().level.empty();
   std::vector<OwnedStrategies> strategies;
   std::vector<LevelOf> all;
   std::vector<const StrategyRow*> rows;
   for (std::size_t i = 0; i < positions.size(); ++i) {
     StrategyChoice choice = levels.choices[i].choice;
     choice.by_fabric = by_fabric;
+    choice.by_gpus = by_gpus;
     strategies.emplace_back(choice, known);
     all.push_back({positions[i], strategies.back().get(), choice.deduplicate});
     if (i == 0) rows = choice.rows();
   }
-  const std::optional<Parameters> of_devices = by_fabric ? std::optional(parameters->between_devices()) : std::nullopt;
+  if (by_gpus) {
+    const StrategyChoice direct{&find_strategy("direct")};
+    strategies.emplace_back(direct, known);
+    all.push_back({machine.find_levels({"", ""}).back(), strategies.back().get(), all.front().deduplicate, true});
+  }
+  const std::optional<Parameters> of_devices = by_links ? std::optional(parameters->between_devices()) : std::nullopt;
   VirtualSetup setup = Setup(pattern, machine, all, lowering, of_devices ? &*of_devices : parameters, model, few,
                              by_fabric ? known.fabric : nullptr)
                            .plan(planned);

@@ -1,6 +1,7 @@
 #include "algorithms/cost/cost_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -94,9 +95,8 @@ void CostModel::add_gather(const Lane& lane, NodeLoad& load) const {
 /// Which bytes of a block an edge needs is not known here, unless every edge has its own: of a part of a block it is
 /// taken to need as large a part of its own bytes. Between devices it is taken as multi_path does, which cuts blocks of
 /// which no bytes are for two edges as if these lay one after another.
-void CostModel::add_scatter(const Traffic& traffic, bool merged, const Lane& lane, NodeLoad& load,
-                            LinkLoads* links) const {
-  std::vector<std::pair<Rank, double>> needed;  // bytes, by ascending destination
+std::vector<CostModel::Need> CostModel::needs_of(const Traffic& traffic, bool merged, const Lane& lane, bool by_links) {
+  std::vector<Need> needs;  // by ascending destination
   auto source = traffic.sources.begin();
   for (const Piece& piece : lane.pieces) {
     while (source != traffic.sources.end() && source->rank < piece.source) ++source;
@@ -105,27 +105,95 @@ void CostModel::add_scatter(const Traffic& traffic, bool merged, const Lane& lan
                                 [](const SourceBytes& s, Rank rank) { return s.rank < rank; });
     const double part = static_cast<double>(piece.bytes()) / static_cast<double>(source->bytes);
     const std::span<const CrossEdge> edges = traffic.edges_of(piece.source);
-    const bool shares = merged && (links == nullptr || bytes_of(edges) > source->bytes);
+    const bool shares = merged && (!by_links || bytes_of(edges) > source->bytes);
     std::int64_t at = 0;
     for (const CrossEdge& edge : edges) {
       const std::int64_t own = std::min(piece.end, at + edge.bytes) - std::max(piece.begin, at);
       at += edge.bytes;
       if ((!shares && own <= 0) || !lane.carries_for(edge.destination)) continue;
-      auto of = std::ranges::lower_bound(needed, edge.destination, {}, &std::pair<Rank, double>::first);
-      if (of == needed.end() || of->first != edge.destination) of = needed.emplace(of, edge.destination, 0);
-      of->second += shares ? part * static_cast<double>(edge.bytes) : static_cast<double>(own);
+      auto of = std::ranges::lower_bound(needs, edge.destination, {}, &Need::destination);
+      if (of == needs.end() || of->destination != edge.destination) of = needs.insert(of, {edge.destination, 0});
+      of->bytes += shares ? part * static_cast<double>(edge.bytes) : static_cast<double>(own);
     }
   }
-  for (const auto& [destination, bytes] : needed) {
-    if (destination == lane.receiver) continue;
+  return needs;
+}
+
+void CostModel::add_scatter(Rank receiver, std::span<const Need> needs, NodeLoad& load, LinkLoads* links) const {
+  for (const auto& [destination, bytes] : needs) {
+    if (destination == receiver) continue;
     const auto whole = static_cast<std::int64_t>(bytes);
-    load.send(lane.receiver, inside(Stage::scatter, destination, whole), parameters_);
-    load.receive(destination, inside(Stage::scatter, lane.receiver, whole), parameters_);
-    if (links != nullptr) links->add(lane.receiver, destination, bytes);
+    load.send(receiver, inside(Stage::scatter, destination, whole), parameters_);
+    load.receive(destination, inside(Stage::scatter, receiver, whole), parameters_);
+    if (links != nullptr) links->add(receiver, destination, bytes);
   }
 }
 
-NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out) const {
+/// Returns the needs of the receiver's own region of the next level, and adds those of others to what it holds. Of what
+/// several ranks of a region need a lane has no more than it carries.
+std::vector<CostModel::Need> CostModel::hold(const RegionView& view, const Lane& lane, std::span<const Need> needs,
+                                             HeldOf& held) {
+  const auto inner_of = [&](Rank rank) {
+    const auto member = std::ranges::lower_bound(view.region.members, rank);
+    return view.inner[static_cast<std::size_t>(member - view.region.members.begin())];
+  };
+  std::vector<Need> own;
+  std::map<Rank, double> sums;
+  for (const Need& need : needs) {
+    const Rank region = inner_of(need.destination);
+    if (region == inner_of(lane.receiver)) {
+      own.push_back(need);
+      continue;
+    }
+    held[region][lane.receiver].needs[need.destination] += need.bytes;
+    sums[region] += need.bytes;
+  }
+  for (const auto& [region, sum] : sums)
+    held[region][lane.receiver].bytes += std::min(sum, static_cast<double>(lane.bytes()));
+  return own;
+}
+
+void CostModel::add_inner_scatter(const Strategy& scatter, const RegionView& inner, NodeLoad& load) const {
+  std::vector<Lane> lanes = scatter.assign_receivers(inner);
+  scatter.assign_senders(inner, {}, lanes);
+  for (const Lane& lane : lanes) {
+    const auto traffic = std::ranges::find(inner.in, lane.from_region, &Traffic::region);
+    const std::vector<Need> needs = needs_of(*traffic, true, lane, false);
+    const std::array<Need, 1> first{{{lane.receiver, static_cast<double>(lane.bytes())}}};
+    add_scatter(lane.sender, first, load, nullptr);
+    add_scatter(lane.receiver, needs, load, nullptr);
+    if (needs.size() > 1) load.hand_on_again(inside(Stage::scatter, lane.receiver, lane.bytes()), parameters_);
+  }
+}
+
+/// The traffic between the regions of the next level inside this one: what each of these gets from the others.
+std::vector<RegionView> CostModel::inner_views(const RegionView& view, const HeldOf& held) {
+  std::vector<RegionView> views;
+  for (const auto& [region, holders] : held) {
+    RegionView& inner = views.emplace_back();
+    inner.region.id = region;
+    std::map<Rank, Traffic> from;
+    for (std::size_t i = 0; i < view.inner.size(); ++i) {
+      const Rank member = view.region.members[i];
+      if (view.inner[i] == region) {
+        inner.region.members.push_back(member);
+        inner.inner.push_back(member);
+      }
+      const auto holder = holders.find(member);
+      if (holder == holders.end()) continue;
+      Traffic& traffic = from[view.inner[i]];
+      traffic.region = view.inner[i];
+      traffic.sources.push_back({member, static_cast<std::int64_t>(holder->second.bytes)});
+      for (const auto& [destination, bytes] : holder->second.needs)
+        traffic.edges.push_back({member, destination, static_cast<std::int64_t>(bytes)});
+    }
+    for (auto& [id, traffic] : from) inner.in.push_back(std::move(traffic));
+  }
+  return views;
+}
+
+NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out,
+                                  const Strategy* scatter) const {
   NodeLoad load(view.region, options_.combines ? combining_seconds(parameters_) : 0);
   std::optional<LinkLoads> links = no_link_loads();
   add_inside(view, load);
@@ -135,14 +203,18 @@ NodeLoad CostModel::load_of_lanes(const RegionView& view, std::span<const Lane> 
     if (links && lane.to_region == view.region.id)
       links->add(lane.sender, lane.receiver, static_cast<double>(lane.bytes()));
   }
+  HeldOf held;
   for (const Lane& lane : in) {
     const auto traffic = std::lower_bound(view.in.begin(), view.in.end(), lane.from_region,
                                           [](const Traffic& t, Rank region) { return t.region < region; });
     LANEWAY_ASSERT(traffic != view.in.end() && traffic->region == lane.from_region);
     const Rank source = lane.pieces.front().source;
     load.receive(lane.receiver, between(view, lane.from_region, Stage::network, source, lane.bytes()), parameters_);
-    add_scatter(*traffic, view.merged, lane, load, links ? &*links : nullptr);
+    std::vector<Need> needs = needs_of(*traffic, view.merged, lane, links.has_value());
+    if (scatter != nullptr) needs = hold(view, lane, needs, held);
+    add_scatter(lane.receiver, needs, load, links ? &*links : nullptr);
   }
+  for (const RegionView& inner : inner_views(view, held)) add_inner_scatter(*scatter, inner, load);
   add_busiest(links, load);
   return load;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,13 +50,14 @@ class CostModel {
 
   /// Each edge is one message.
   [[nodiscard]] NodeLoad load_of_edges(const RegionView& view) const;
-  /// `in` lanes need no senders.
-  [[nodiscard]] NodeLoad load_of_lanes(const RegionView& view, std::span<const Lane> in,
-                                       std::span<const Lane> out) const;
+  /// `in` lanes need no senders. `scatter`: by whose rule what they have brought is handed on between the regions of
+  /// the next level; null: each receiver hands it on to all that need it.
+  [[nodiscard]] NodeLoad load_of_lanes(const RegionView& view, std::span<const Lane> in, std::span<const Lane> out,
+                                       const Strategy* scatter = nullptr) const;
   /// Of the strategy's lanes, or of the edges where it relays nothing.
   [[nodiscard]] NodeLoad load(const Strategy& strategy, const RegionView& view, std::span<const Lane> in,
                               std::span<const Lane> out) const {
-    return strategy.relays() ? load_of_lanes(view, in, out) : load_of_edges(view);
+    return strategy.relays() ? load_of_lanes(view, in, out, strategy.scatter()) : load_of_edges(view);
   }
   /// Of some region, or of all.
   [[nodiscard]] Prediction predict(std::span<const NodeLoad> regions) const {
@@ -63,13 +65,31 @@ class CostModel {
   }
 
  private:
+  /// What a destination needs of a lane.
+  struct Need {
+    Rank destination = 0;
+    double bytes = 0;
+  };
+  /// What a rank has for a region of the next level.
+  struct Held {
+    double bytes = 0;  ///< without duplicates
+    std::map<Rank, double> needs = {};
+  };
+  /// By such a region and by rank.
+  using HeldOf = std::map<Rank, std::map<Rank, Held>>;
+
+  [[nodiscard]] static std::vector<Need> needs_of(const Traffic& traffic, bool merged, const Lane& lane, bool by_links);
+  [[nodiscard]] static std::vector<Need> hold(const RegionView& view, const Lane& lane, std::span<const Need> needs,
+                                              HeldOf& held);
+  [[nodiscard]] static std::vector<RegionView> inner_views(const RegionView& view, const HeldOf& held);
   [[nodiscard]] bool shares(Rank peer) const;
   [[nodiscard]] Hop inside(Stage stage, Rank peer, std::int64_t bytes, std::int64_t messages = 1) const;
   [[nodiscard]] Hop across(Stage stage, Rank peer, std::int64_t bytes) const;
   [[nodiscard]] Hop between(const RegionView& view, Rank region, Stage stage, Rank peer, std::int64_t bytes) const;
   void add_inside(const RegionView& view, NodeLoad& load) const;
   void add_gather(const Lane& lane, NodeLoad& load) const;
-  void add_scatter(const Traffic& traffic, bool merged, const Lane& lane, NodeLoad& load, LinkLoads* links) const;
+  void add_scatter(Rank receiver, std::span<const Need> needs, NodeLoad& load, LinkLoads* links) const;
+  void add_inner_scatter(const Strategy& scatter, const RegionView& inner, NodeLoad& load) const;
   [[nodiscard]] std::optional<LinkLoads> no_link_loads() const;
   void add_busiest(const std::optional<LinkLoads>& links, NodeLoad& load) const;
 

@@ -85,6 +85,8 @@ class NodeLoad {
   void receive(Rank rank, const Hop& hop, const Parameters& parameters);
   /// Combines so many bytes with what is there.
   void combine(Rank rank, Stage stage, std::int64_t bytes, const Parameters& parameters);
+  /// What was handed on inside the node in such a message is handed on once more.
+  void hand_on_again(const Hop& hop, const Parameters& parameters);
   /// For so many seconds all this keeps the busiest links between the devices of the node.
   void pass_links(double seconds) { device_links_ = seconds; }
 

@@ -61,9 +61,10 @@ std::vector<const StrategyRow*> StrategyChoice::rows() const {
   std::vector<const StrategyRow*> all;
   for (const StrategyRow& known : strategies()) {
     const Traits& traits = known.traits;
-    if (traits.levels > 1 || traits.needs == Traits::Needs::grid || traits.spreads) continue;
+    if (traits.needs == Traits::Needs::grid || traits.spreads) continue;
     const bool needs_fabric = traits.needs == Traits::Needs::fabric;
-    if (by_fabric ? needs_fabric || !traits.relays : !needs_fabric) all.push_back(&known);
+    const bool is_candidate = traits.levels > 1 ? by_gpus : by_fabric ? needs_fabric || !traits.relays : !needs_fabric;
+    if (is_candidate) all.push_back(&known);
   }
   return all;
 }

@@ -150,11 +150,13 @@ struct StrategyChoice {
   const StrategyRow* row = nullptr;  ///< null: to be chosen
   bool deduplicate = true;
   bool by_fabric = false;  ///< to be chosen for one node, whose ranks' messages take the links between its devices
+  bool by_gpus = false;    ///< to be chosen between nodes, whose GPUs of several devices are the next level
 
   [[nodiscard]] bool is_automatic() const { return row == nullptr; }
   [[nodiscard]] std::string_view name() const;
   /// That of the strategy, or those from which one is chosen, in the order of the registry: all that need nothing
-  /// beside the view; in one node `direct`, and those that go by the links between devices.
+  /// beside the view, and between nodes with GPUs also those of two levels; in one node `direct`, and those that go by
+  /// the links between devices.
   [[nodiscard]] std::vector<const StrategyRow*> rows() const;
 
   friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;

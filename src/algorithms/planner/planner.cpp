@@ -138,12 +138,14 @@ Round Planner::learn_regions(const std::vector<Bytes>& inbox) {
   return send_sizes();
 }
 
-/// Where strategies know more than the views, no rank can choose for others.
+/// Where strategies know more than the views, no rank can choose for others. Those of several levels do so inside nodes
+/// alone, and are candidates between them.
 Round Planner::send_sizes() {
   if (!relays()) return plan_inside();
   find_blocks();
-  const bool views_are_all =
-      std::ranges::none_of(strategies_, [](const Strategy* s) { return s->traits().needs == Traits::Needs::fabric; });
+  const bool views_are_all = std::ranges::none_of(strategies_, [this](const Strategy* s) {
+    return s->traits().needs == Traits::Needs::fabric && (s->traits().levels == 1 || strategies_.size() == 1);
+  });
   return views_are_all && options_.ranks > 1 && options_.ranks <= few_ranks ? send_to_first() : send_blocks();
 }
 
@@ -294,6 +296,7 @@ Round Planner::choose_senders(const std::vector<Bytes>& inbox) {
 Round Planner::go_on() {
   const bool merges = deduplicates();
   strategy_ = strategies_[selection_.chosen];
+  if (!inner_.empty() && inner_.front().if_needed && strategy_->traits().levels == 1) inner_ = {};
   relays_inside_ = strategy_->traits().relays_inside;
   if (!strategy_->relays()) return plan_inside();
   if (merges != deduplicates()) {

@@ -96,6 +96,7 @@ struct InnerLevel {
   Region region;  ///< the calling rank's
   Strategies strategies;
   bool deduplicate = true;
+  bool if_needed = false;  ///< of a strategy of several levels, if one is chosen; there is none for others
 };
 
 /// The plan in which each edge is one message. Local.

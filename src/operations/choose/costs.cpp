@@ -36,12 +36,15 @@ bool is_between_devices(MemoryPath path) {
   return on_devices != nullptr && std::string_view(on_devices) == "1";
 }
 
-StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks, bool by_fabric) {
+StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks, bool by_links) {
   StrategyChoice choice = hints.strategy;
-  const bool one_region = outermost.members.size() == static_cast<std::size_t>(ranks);
-  if (!choice.is_automatic() || !one_region) return choice;
-  choice.by_fabric = by_fabric;
-  if (!by_fabric) choice.row = &find_strategy("direct");
+  if (!choice.is_automatic()) return choice;
+  if (outermost.members.size() < static_cast<std::size_t>(ranks)) {
+    choice.by_gpus = by_links && hints.level.empty();
+    return choice;
+  }
+  choice.by_fabric = by_links;
+  if (!by_links) choice.row = &find_strategy("direct");
   return choice;
 }
 

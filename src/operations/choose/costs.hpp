@@ -20,9 +20,9 @@ namespace laneway {
 [[nodiscard]] bool is_between_devices(MemoryPath path);
 
 /// The choice that the hints leave to planners: `direct` where all ranks are in one region, so that no strategy would
-/// relay. `by_fabric`: whether messages in the region take links between devices that the machine describes.
+/// relay. `by_links`: whether messages in a node take links between devices that the machine describes.
 [[nodiscard]] StrategyChoice choose_from(const Hints& hints, const Region& outermost, Rank ranks,
-                                         bool by_fabric = false);
+                                         bool by_links = false);
 
 /// Whether the parameters say what the links between devices carry.
 [[nodiscard]] bool knows_device_links(Communicator& communicator, const PrivateComm& comm, const Hints& hints,

@@ -1,5 +1,6 @@
 #include "operations/choose/planning.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "algorithms/lowering/pack.hpp"
@@ -16,9 +17,9 @@ namespace laneway {
 
 StrategyOnPath strategies_on(MemoryPath path, Communicator& communicator, const PrivateComm& comm,
                              const Agreed& agreed) {
-  const bool by_fabric = is_between_devices(path) && agreed.hints.inner.empty() &&
-                         knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
-  return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_fabric), path};
+  const bool by_links = is_between_devices(path) && agreed.hints.inner.empty() &&
+                        knows_device_links(communicator, comm, agreed.hints, agreed.sharing);
+  return {choose_from(agreed.hints, agreed.regions.front(), comm.size(), by_links), path};
 }
 
 /// A plan in the making, with what it is made from.
@@ -31,7 +32,7 @@ class Planning {
         settings_(settings_of(communicator, agreed)),
         unit_bytes_(unit_bytes(agreed)),
         strategies_(strategies.strategy, settings_),
-        inner_(inner_levels()),
+        inner_(inner_levels(communicator)),
         costs_(communicator, comm, hints_, strategies.strategy, agreed.sharing, strategies.path, unit_bytes_,
                agreed.reduction && !agreed.reduction->by_rank),
         planner_(comm.rank(), agreed.pattern, regions_.front(), strategies_.get(), options(communicator, agreed.where),
@@ -79,8 +80,16 @@ class Planning {
     return settings;
   }
 
-  std::vector<InnerLevel> inner_levels() {
+  std::vector<InnerLevel> inner_levels(Communicator& communicator) {
     std::vector<InnerLevel> inner;
+    const auto has_levels = [](const StrategyRow* row) { return row->traits.levels > 1; };
+    if (hints_.inner.empty() && std::ranges::any_of(candidates_.strategy.rows(), has_levels)) {
+      Hints of_gpus = hints_;
+      of_gpus.inner = {{"", {&find_strategy("direct")}}};
+      inner_strategies_.emplace_back(of_gpus.inner.front().choice, settings_);
+      inner.push_back(
+          {communicator.regions(of_gpus).back(), inner_strategies_.back().get(), hints_.strategy.deduplicate, true});
+    }
     for (std::size_t i = 0; i < hints_.inner.size(); ++i) {
       const StrategyChoice& choice = hints_.inner[i].choice;
       inner_strategies_.emplace_back(choice, settings_);
