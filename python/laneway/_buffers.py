@@ -85,8 +85,12 @@ def _contiguous(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _from_dlpack(value: Any) -> Array:
-    found = _dlpack.read(value)
+def _from_dlpack(value: Any, what: str) -> Array:
+    try:
+        found = _dlpack.read(value)
+    except (AttributeError, BufferError, ValueError) as error:
+        # Each library has its own: of tensors that need a gradient, are sparse or being traced.
+        raise TypeError(f"{what}: {type(value).__module__.partition('.')[0]} does not give the tensor away: {error}") from error
     strides = _contiguous(found.shape, found.dtype.itemsize) if found.strides is None else found.strides
     stream = 0 if found.on_device else None
     return Array(found.address, found.shape, strides, found.dtype, found.readonly, found.keeps, stream, found.on_device)
@@ -150,7 +154,7 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
     elif hasattr(value, "__cuda_array_interface__"):
         found = _from_cuda(value)
     elif hasattr(value, "__dlpack__"):
-        found = _from_dlpack(value)
+        found = _from_dlpack(value, what)
     elif isinstance(value, (list, tuple)):
         found = _from_pair(value, what)
     else:
@@ -159,6 +163,8 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
         raise TypeError(f"{what}: Python objects cannot be sent as an array")
     if writable and found.readonly:
         raise TypeError(f"{what}: the array is read-only")
+    if writable and any(extent > 1 and stride == 0 for extent, stride in zip(found.shape, found.strides, strict=True)):
+        raise TypeError(f"{what}: elements of the array are the same memory, which cannot be received into")
     return found if found.shape else replace(found, shape=(1,), strides=(found.dtype.itemsize,))
 
 

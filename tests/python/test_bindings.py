@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import importlib.util
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ from laneway_tools.places.paths import root
 
 pytest.importorskip("mpi4py")
 MODULES = tuple(f"tests/python/bindings/{name}.py" for name in ("exchanges", "operations", "lifetimes", "families"))
+_TENSORS = "tests/python/bindings/tensors.py"
 needs_long = pytest.mark.skipif(not os.environ.get("LANEWAY_TEST_LONG"), reason="a nightly test (./dev test --nightly)")
 
 
@@ -49,8 +51,8 @@ def _launcher(mpi: str, ranks: int) -> list[str]:
     return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *yields, "-n", str(ranks)]
 
 
-def _run(launcher: Sequence[str], around: dict[str, str], *program: str, seconds: int = 200) -> str:
-    argv = ["timeout", "--kill-after=5", str(seconds), *launcher, sys.executable, *program]
+def _run(launcher: Sequence[str], around: dict[str, str], *program: str, seconds: int = 200, python: str = sys.executable) -> str:
+    argv = ["timeout", "--kill-after=5", str(seconds), *launcher, python, *program]
     done = subprocess.run(argv, cwd=root(), env=around, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-6000:]
@@ -83,6 +85,33 @@ def test_every_kind_in_every_layout(mpi: str, ranks: int, tmp_path: Path) -> Non
     """Every kind and every layout; every kind in every layout and form in the nightly run."""
     seconds = 900 if os.environ.get("LANEWAY_TEST_LONG") else 200
     _run(_launcher(mpi, ranks), _environment(mpi, tmp_path), *_pytest("tests/python/bindings/kinds.py"), seconds=seconds)
+
+
+def _python_with(library: str) -> str:
+    """A Python that has this library: this one, or one of an environment that the nightly run makes, since PyTorch is gigabytes."""
+    if importlib.util.find_spec(library):
+        return sys.executable
+    venv = build.build_dir(f"tensors-{library}.venv")
+    stamp = venv / "complete"
+    if not stamp.is_file():
+        if not os.environ.get("LANEWAY_TEST_LONG"):
+            pytest.skip(f"{library} is not installed, and is large: the nightly run installs it")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        done = subprocess.run([*pip, library, "mpi4py>=4.1", "numpy", "pytest", "hypothesis"], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"pip could not install {library}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+        stamp.touch()
+    return str(venv / "bin" / "python")
+
+
+@pytest.mark.parametrize(("library", "ranks"), [("torch", 1), ("torch", 2), ("jax", 1), ("jax", 2)])
+@pytest.mark.timeout(1800)
+def test_tensors_are_taken_where_they_are(library: str, ranks: int, tmp_path: Path) -> None:
+    python = _python_with(library)
+    chosen = ["--noconftest", "-k", {"torch": "pytorch", "jax": "jax"}[library], "-rs"]
+    said = _run(_launcher("openmpi", ranks), _environment("openmpi", tmp_path), *_pytest(*chosen, _TENSORS), python=python)
+    assert "is not installed" not in said, said
 
 
 @needs_long
