@@ -152,12 +152,18 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
   }
   // MPICH 4.0 makes no communicator from a group without MPI_COMM_WORLD.
   const int code = has_world() ? MPI_Comm_create(original, group, &comm_) : MPI_Comm_split(original, 0, rank_, &comm_);
-  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
   MPI_Group_free(&group);
+  take_made(code);
   check_mpi(met, "MPI_Iallreduce");
   check_mpi(code, "MPI_Comm_create");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   free_retired(*this);
+}
+
+/// Open MPI 5 leaves a part of a communicator where a process has ended meanwhile, which it can neither use nor free.
+void PrivateComm::take_made(int code) {
+  if (code != MPI_SUCCESS) comm_ = MPI_COMM_NULL;
+  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
 }
 
 void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank>& members, int tag,
@@ -189,8 +195,8 @@ void PrivateComm::create_among(const PrivateComm& parent, const std::vector<Rank
   }
   const int code = has_world() ? MPI_Comm_create_group(parent.get(), group, tag + 1, &comm_)
                                : MPI_Comm_split(parent.get(), 0, rank_, &comm_);
-  if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
   MPI_Group_free(&group);
+  take_made(code);
   check_mpi(code, "MPI_Comm_create_group");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   free_retired(*this);
@@ -259,8 +265,15 @@ bool PrivateComm::advance_creation() {
   const std::unique_lock lock(advancing_, std::try_to_lock);
   if (!lock) return false;
   if (ready_.load(std::memory_order_relaxed)) return true;
+  if (comm_ == MPI_COMM_NULL && creation_ == MPI_REQUEST_NULL)
+    throw Error(ErrorKind::mpi, "the communicator could not be duplicated", class_of_ended_process());
   int flag = 0;
-  check_mpi(MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+  const int code = MPI_Test(&creation_, &flag, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) {
+    take_made(code);
+    creation_ = MPI_REQUEST_NULL;
+    throw_mpi_error(code, "MPI_Comm_idup");
+  }
   if (flag == 0) return false;
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   ready_.store(true, std::memory_order_release);

@@ -119,6 +119,7 @@ class PrivateComm : public ControlComm, public std::enable_shared_from_this<Priv
   PrivateComm();
   void learn_tags(MPI_Comm original);
   [[nodiscard]] bool advance_creation();
+  void take_made(int code);
   friend void mark_those_made_since(std::int64_t step) noexcept;
 
   const std::int64_t made_after_ = steps_begun();
