@@ -3,6 +3,7 @@
 
 #include "api/barrier.hpp"
 #include "base/failure.hpp"
+#include "communicator/revoked.hpp"
 #include "mpi/check.hpp"
 #include "operations/sparse/bag.hpp"
 
@@ -41,6 +42,7 @@ int LNW_Bag_create(MPI_Comm comm, MPI_Info info, LNW_Bag* bag) {
   return guarded(__func__, comm, [&] {
     const std::exception_ptr failure = failure_of([&] { require_pointer(bag, "bag"); });
     auto made = std::make_unique<MpiBag>(Communicator::of(comm), info, failure);
+    revoke_with(comm, made->comm());
     *bag = reinterpret_cast<LNW_Bag>(made.release());
   });
 }

@@ -224,9 +224,18 @@ void ControlMessages::send(Rank to, int tag, Bytes data, bool is_acknowledged) {
   messages_.splice(messages_.end(), message);
 }
 
+/// What is for a process that has ended is dropped.
 void ControlMessages::begin_all() {
-  for (MessageUnderWay& message : messages_)
-    if (message.request == MPI_REQUEST_NULL) message.send(comm_.get());
+  messages_.remove_if([this](MessageUnderWay& message) {
+    if (message.request != MPI_REQUEST_NULL) return false;
+    try {
+      message.send(comm_.get());
+      return false;
+    } catch (const Error& error) {
+      if (error.mpi_class() == 0 || error.mpi_class() != class_of_ended_process()) throw;
+      return true;
+    }
+  });
 }
 
 void ControlMessages::receive(int tag) {

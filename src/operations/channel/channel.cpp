@@ -122,7 +122,11 @@ bool Channel::are_all_flushed() {
 /// data goes in messages.
 bool Channel::is_gone_for_long() {
   constexpr std::chrono::seconds long_enough{1};
-  if (!is_gone(++fruitless_)) return false;
+  try {
+    if (!is_gone(++fruitless_)) return false;
+  } catch (const Error&) {
+    return true;
+  }
   if (other_ended_.load(std::memory_order_relaxed)) return true;
   const auto now = std::chrono::steady_clock::now();
   if (!gone_since_) gone_since_ = now;
@@ -268,9 +272,11 @@ bool Channel::is_gone(unsigned turns) {
 }
 
 void Channel::throw_gone() const {
-  throw Error(ErrorKind::request, rank_text(options_.peer) + (other_ended_.load(std::memory_order_relaxed)
-                                                                  ? " has ended without freeing its end of the channel"
-                                                                  : " has freed its end of the channel"));
+  const bool has_ended = other_ended_.load(std::memory_order_relaxed);
+  const std::string text = rank_text(options_.peer) + (has_ended ? " has ended without freeing its end of the channel"
+                                                                 : " has freed its end of the channel");
+  if (has_ended && class_of_ended_process() != 0) throw Error(ErrorKind::mpi, text, class_of_ended_process());
+  throw Error(ErrorKind::request, text);
 }
 
 void Channel::check(std::int64_t segment, bool of_sender) const {

@@ -9,7 +9,10 @@
 #include "communicator/communicator.hpp"
 #include "communicator/deferred_free.hpp"
 #include "communicator/nodes/discovery.hpp"
+#include "communicator/revoked.hpp"
 #include "mpi/attribute_key.hpp"
+#include "mpi/check.hpp"
+#include "mpi/ended.hpp"
 #include "mpi/running.hpp"
 #include "runtime/carriers/messages/advance.hpp"
 #include "runtime/executor/progress.hpp"
@@ -76,6 +79,7 @@ std::shared_ptr<PairComm> PairComm::attached_to(MPI_Comm comm) {
   if (void* const found = pair_key.find(comm)) return *static_cast<std::shared_ptr<PairComm>*>(found);
   auto made = std::make_unique<std::shared_ptr<PairComm>>(make(comm));
   pair_key.set(comm, made.get());
+  revoke_with(comm, (*made)->comm_);
   return *made.release();
 }
 
@@ -139,7 +143,39 @@ bool PairComm::has_sent_all() {
 }
 
 void PairComm::advance() {
+  send_outgoing();
+  try {
+    take_said();
+  } catch (const Error& error) {
+    if (error.mpi_class() == 0 || error.mpi_class() != class_of_ended_process()) throw;
+    // Whoever waits for that one finds it by its rank.
+    acknowledge_ended(private_.get());
+    some_have_ended_ = true;
+    take_said();
+  }
+  for (const Key& key : left_) {
+    const PeerEnd& left = peer_ends_.at(key);
+    drain(std::get<0>(key), left.first_tag, left.tags);
+  }
+  send_outgoing();
+}
+
+/// What cannot be sent to who has ended concerns nobody else; the next turn drops it.
+void PairComm::send_outgoing() {
   outgoing_.begin_all();
+  try {
+    (void)outgoing_.all_complete();
+  } catch (const Error& error) {
+    if (error.mpi_class() == 0 || error.mpi_class() != class_of_ended_process()) throw;
+  }
+}
+
+void PairComm::require_running(Rank peer) const {
+  int flag = 0;
+  if (some_have_ended_) check_mpi(MPI_Iprobe(peer, unused_tag, get(), &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
+}
+
+void PairComm::take_said() {
   private_.take_all<Handshake>(ControlComm::handshake_tag, [&](Rank peer, const Handshake& handshake) {
     PeerEnd* const peer_end = peer_end_of(Key(peer, opposite(handshake.role), handshake.tag, handshake.number));
     if (peer_end != nullptr && !peer_end->is_left) peer_end->handshake = handshake;
@@ -147,12 +183,6 @@ void PairComm::advance() {
   private_.take_all<SentAnswer>(ControlComm::answer_tag, [&](Rank peer, const SentAnswer& sent) {
     on_answer(Key(peer, opposite(sent.role), sent.tag, sent.number), sent.answer);
   });
-  for (const Key& key : left_) {
-    const PeerEnd& left = peer_ends_.at(key);
-    drain(std::get<0>(key), left.first_tag, left.tags);
-  }
-  outgoing_.begin_all();
-  (void)outgoing_.all_complete();
 }
 
 /// Null for an end that has been freed, and owes nothing.
@@ -234,7 +264,10 @@ std::optional<Handshake> PairComm::take_handshake(Rank peer, const Handshake& mi
   if (!turn || !ready()) return std::nullopt;
   PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
   if (!peer_end.handshake) advance();
-  if (!peer_end.handshake) return std::nullopt;
+  if (!peer_end.handshake) {
+    require_running(peer);
+    return std::nullopt;
+  }
   learn_patience_of(peer_end.handshake->process, world_node_size());
   return std::exchange(peer_end.handshake, std::nullopt);
 }
@@ -244,7 +277,10 @@ std::optional<Answer> PairComm::take_answer(Rank peer, const Handshake& mine) {
   if (!turn || !ready()) return std::nullopt;
   PeerEnd& peer_end = peer_ends_[Key(peer, mine.role, mine.tag, mine.number)];
   if (peer_end.answers.empty()) advance();
-  if (peer_end.answers.empty()) return std::nullopt;
+  if (peer_end.answers.empty()) {
+    require_running(peer);
+    return std::nullopt;
+  }
   const Answer first = peer_end.answers.front();
   peer_end.answers.pop_front();
   return first;

@@ -141,6 +141,9 @@ class PairComm final : public Resident {
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
   void send_answer(Rank peer, const Handshake& mine, const Answer& answer);
   void advance();
+  void send_outgoing();
+  void take_said();
+  void require_running(Rank peer) const;
   [[nodiscard]] PeerEnd* peer_end_of(const Key& key);
   void on_answer(const Key& key, const Answer& answer);
   [[nodiscard]] bool finish_if_over(const Key& key, PeerEnd& left, Reply said);
@@ -155,6 +158,7 @@ class PairComm final : public Resident {
   /// thread, by the progress engine, which then does nothing.
   SpinLock lock_;
   std::atomic<int> open_ends_{0};
+  bool some_have_ended_ = false;
   ShortMessages short_messages_;
   ControlMessages outgoing_{private_};
   std::set<Rank> contacted_;

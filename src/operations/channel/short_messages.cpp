@@ -8,6 +8,7 @@
 #include "base/process/relax.hpp"
 #include "base/simulated.hpp"
 #include "mpi/check.hpp"
+#include "mpi/ended.hpp"
 #include "operations/channel/channel_messages.hpp"
 
 namespace laneway {
@@ -23,6 +24,7 @@ void ShortMessages::expect(const Key& end) {
 
 ShortMessages::Peer& ShortMessages::open(const Key& end, ChannelMessages& messages, MPI_Comm comm) {
   if (posted_ == MPI_REQUEST_NULL) {
+    comm_ = comm;
     place_.resize(message_bytes);
     check_mpi(MPI_Recv_init(place_.data(), message_bytes, MPI_BYTE, MPI_ANY_SOURCE, tag, comm, &posted_),
               "MPI_Recv_init");
@@ -67,7 +69,13 @@ void ShortMessages::poll() {
   if (!std::exchange(is_posted_, true)) check_mpi(MPI_Start(&posted_), "MPI_Start");
   int flag = 0, bytes = 0;
   MPI_Status status;
-  check_mpi(MPI_Test(&posted_, &flag, &status), "MPI_Test");
+  int code = MPI_Test(&posted_, &flag, &status);
+  if (says_that_some_have_ended(code)) [[unlikely]] {
+    // The channels of that one find it by its rank.
+    acknowledge_ended(comm_);
+    code = MPI_Test(&posted_, &flag, &status);
+  }
+  check_mpi(code, "MPI_Test");
   if (flag == 0) return;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
   is_posted_ = false;

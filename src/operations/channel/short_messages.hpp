@@ -95,6 +95,7 @@ class ShortMessages final : private Progressive {
   std::map<Key, End> ends_;
   std::map<Rank, Peer> peers_;
   std::vector<std::byte> place_;
+  MPI_Comm comm_ = MPI_COMM_NULL;  // since an end has been opened
   MPI_Request posted_ = MPI_REQUEST_NULL;
   bool is_posted_ = false;
   SpinLock watching_;

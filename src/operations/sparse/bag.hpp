@@ -55,6 +55,7 @@ class MpiBag final : private Progressive {
   [[nodiscard]] std::int64_t most_kept() const { return bag_->most_kept(); }
   [[nodiscard]] bool relays() const { return relays_; }
   [[nodiscard]] Rank rank() const { return comm_->rank(); }
+  [[nodiscard]] const std::shared_ptr<PrivateComm>& comm() const { return comm_; }
   void call_error_handler(int code) const { error_handler_->call(*comm_, code); }
 
  private:

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "mpi/check.hpp"
+#include "mpi/ended.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -14,7 +15,13 @@ inline constexpr int unused_tag = own_channels - 1;
 /// sends: where one is there, MPI_Iprobe says so and advances nothing, in MPICH and in Open MPI.
 inline void advance_mpi(MPI_Comm comm) {
   int flag = 0;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, comm, &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
+  int code = MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, comm, &flag, MPI_STATUS_IGNORE);
+  if (says_that_some_have_ended(code)) [[unlikely]] {
+    int own = MPI_PROC_NULL;
+    MPI_Comm_rank(comm, &own);
+    code = MPI_Iprobe(own, unused_tag, comm, &flag, MPI_STATUS_IGNORE);
+  }
+  check_mpi(code, "MPI_Iprobe");
 }
 
 }  // namespace laneway
