@@ -16,6 +16,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_PRELOAD_AFTER", "calls that the preloaded library leaves to the MPI library before it makes a plan"},
     {"LANEWAY_PRELOAD_TRIAL", "calls with and without the plan that the preloaded library times"},
     {"LANEWAY_DENSE", "1: the preloaded library takes over blocking dense operations; all ranks must be preloaded"},
+    {"LANEWAY_P2P_WAIT", "seconds in MPI_Init after which the program ends where LANEWAY_P2P is not set on all ranks"},
     {"LANEWAY_P2P", "1 or asserted: the preloaded library takes over messages between nodes that repeat"},
     {"LANEWAY_REDUCTIONS", "reorder: it may sum floating-point numbers in another order than MPI's own operation"},
     {"LANEWAY_HYPRE_AFTER", "exchanges that hypre runs itself before a package's plan is made"},

@@ -1,13 +1,16 @@
-// Random programs of sends and receives that repeat: streams, sizes, kinds of calls, orders, late ranks. What each
-// message must be follows from its stream and number. Arguments: the first seed, how many; or `early` or `late`, when a
-// call with a wildcard breaks the promise that LANEWAY_P2P is.
+// Random programs of sends and receives that repeat: streams, sizes, kinds of calls, orders, threads, late ranks. What
+// each message must be follows from its stream and number. Arguments: the first seed, how many; or `nightly`, which
+// begins with another seed each day, and how many; or `early` or `late`, when a call with a wildcard breaks the promise
+// that LANEWAY_P2P is.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 #include <string_view>
+#include <thread>
 
 #include "check.hpp"
 
@@ -90,7 +93,6 @@ struct Program {
         return other.source == stream.source && other.destination == stream.destination && other.tag == stream.tag;
       });
       if (known) continue;
-      if (stream.style == blocking) stream.is_long = false;
       streams.push_back(stream);
     }
     numbers.assign(streams.size(), 0);
@@ -136,7 +138,7 @@ struct Program {
     } else if (!transfer.sends) {
       if (stream.style == nonblocking)
         MPI_Irecv(transfer.data.data(), most_bytes, type, stream.source, stream.tag, comm, &transfer.request);
-    } else if (stream.style == nonblocking) {
+    } else if (stream.style == nonblocking || stream.is_long) {
       (stream.how == ready_or_synchronous ? MPI_Issend : MPI_Isend)(
           transfer.data.data(), bytes, type, stream.destination, stream.tag, comm, &transfer.request);
     } else {
@@ -227,6 +229,62 @@ struct Program {
     }
   }
 
+  /// Blocks. Probes say what comes.
+  void receive(Transfer& transfer) {
+    const Stream& stream = streams[static_cast<std::size_t>(transfer.stream)];
+    const MPI_Datatype type = stream.how == derived ? every_other() : MPI_BYTE;
+    MPI_Message found = MPI_MESSAGE_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag = 0;
+    const auto is_known = [&] {
+      int elements = -1;
+      MPI_Get_elements(&status, type, &elements);
+      CHECK(elements == stream.bytes(transfer.number) && status.MPI_SOURCE == stream.source &&
+            status.MPI_TAG == stream.tag);
+    };
+    switch (own() % 7) {
+      case 0:
+        MPI_Probe(stream.source, stream.tag, comm, &status);
+        is_known();
+        break;
+      case 1:
+        while (flag == 0) MPI_Iprobe(stream.source, stream.tag, comm, &flag, &status);
+        is_known();
+        break;
+      case 2:
+        MPI_Probe(MPI_ANY_SOURCE, stream.tag, comm, &status);
+        CHECK(status.MPI_TAG == stream.tag);
+        if (status.MPI_SOURCE == stream.source) is_known();
+        break;
+      case 3:
+        MPI_Mprobe(stream.source, stream.tag, comm, &found, &status);
+        is_known();
+        MPI_Mrecv(transfer.data.data(), most_bytes, type, &found, &status);
+        return check(transfer, status);
+      case 4:
+        while (flag == 0) MPI_Improbe(stream.source, stream.tag, comm, &flag, &found, MPI_STATUS_IGNORE);
+        MPI_Imrecv(transfer.data.data(), most_bytes, type, &found, &request);
+        MPI_Wait(&request, &status);
+        return check(transfer, status);
+      case 5: {
+        // Where no other stream matches.
+        const auto matches = [&](const Stream& other) { return other.destination == rank && other.tag == stream.tag; };
+        if (std::ranges::count_if(streams, matches) != 1) break;
+        if (own() % 2 == 0)
+          MPI_Recv(transfer.data.data(), most_bytes, type, MPI_ANY_SOURCE, stream.tag, comm, &status);
+        else
+          MPI_Sendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, transfer.data.data(), most_bytes, type, MPI_ANY_SOURCE,
+                       stream.tag, comm, &status);
+        return check(transfer, status);
+      }
+      default:
+        break;
+    }
+    MPI_Recv(transfer.data.data(), most_bytes, type, stream.source, stream.tag, comm, &status);
+    check(transfer, status);
+  }
+
   void cancel_one() {
     MPI_Barrier(comm);
     for (const Stream& stream : streams) {
@@ -263,17 +321,16 @@ struct Program {
       begin(transfer);
       active.push_back(&transfer);
     }
-    for (Transfer* transfer : late)
-      if (transfer->sends) begin(*transfer);
+    for (Transfer* transfer : late) {
+      if (!transfer->sends) continue;
+      begin(*transfer);
+      if (transfer->request != MPI_REQUEST_NULL) active.push_back(transfer);
+    }
     if (random() % 6 == 0) MPI_Barrier(comm);
     for (Transfer* transfer : late) {
       if (transfer->sends) continue;
       begin(*transfer);
-      const Stream& stream = streams[static_cast<std::size_t>(transfer->stream)];
-      MPI_Status status;
-      MPI_Recv(transfer->data.data(), most_bytes, stream.how == derived ? every_other() : MPI_BYTE, stream.source,
-               stream.tag, comm, &status);
-      check(*transfer, status);
+      receive(*transfer);
     }
     complete(active);
     if (random() % 7 == 0) cancel_one();
@@ -320,12 +377,19 @@ void break_promise(MPI_Comm comm, bool early) {
   int value = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  if (early && receives) CHECK(MPI_Iprobe(MPI_ANY_SOURCE, repeated_tag, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  if (early && receives) {
+    CHECK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, repeated_tag, comm, &request) == MPI_SUCCESS);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
   MPI_Barrier(comm);
   for (int i = 0; i < 6; ++i) repeat(comm, i);
   if (receives) {
     for (int i = 0; i < 2; ++i) {
-      CHECK(MPI_Iprobe(0, repeated_tag, comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+      CHECK(MPI_Iprobe(0, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+      // A probe for one tag breaks no promise.
+      CHECK(MPI_Iprobe(0, repeated_tag, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0);
+      CHECK(MPI_Iprobe(MPI_ANY_SOURCE, repeated_tag, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0);
       CHECK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, repeated_tag, comm, &request) != MPI_SUCCESS);
       CHECK(MPI_Recv(&value, 1, MPI_INT, 0, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS);
     }
@@ -337,6 +401,7 @@ void break_promise(MPI_Comm comm, bool early) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  MPI_Barrier(comm);
   repeat(comm, 6);
   buffer_both_ways(comm);
 }
@@ -344,7 +409,8 @@ void break_promise(MPI_Comm comm, bool early) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
   const std::string_view when = argc > 1 ? argv[1] : "";
   if (when == "early" || when == "late") {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -355,14 +421,26 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return status;
   }
-  const int first = argc > 1 ? std::atoi(argv[1]) : 0;
-  const int seeds = argc > 2 ? std::atoi(argv[2]) : 50;
+  int first = argc > 1 ? std::atoi(argv[1]) : 0;
+  int seeds = argc > 2 ? std::atoi(argv[2]) : 50;
+  if (when == "nightly") {
+    const char* const programs = std::getenv("LANEWAY_TEST_PROGRAMS");
+    if (programs != nullptr) seeds = std::atoi(programs);
+    first = static_cast<int>(std::time(nullptr) / 86400 % 10000) * 200000;
+    MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank_in(MPI_COMM_WORLD) == 0) std::printf("seeds %d to %d\n", first, first + seeds - 1);
+  }
   for (int seed = first; seed < first + seeds && failures == 0; ++seed) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     {
       Program program(static_cast<unsigned>(seed), comm);
-      for (int round = 0; round < 14; ++round) program.round();
+      for (int round = 0; round < 14; ++round) {
+        if (level >= MPI_THREAD_SERIALIZED && program.own() % 8 == 0)
+          std::thread([&] { program.round(); }).join();
+        else
+          program.round();
+      }
       if (failures != 0) std::printf("wrong: seed %d\n", seed);
     }
     MPI_Comm_free(&comm);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/process/relax.hpp"
+#include "preload/calls/deadline.hpp"
 #include "preload/report/rows.hpp"
 
 namespace laneway::interpose {
@@ -34,27 +35,6 @@ class ReturnedErrors {
 
  private:
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
-class Deadline {
- public:
-  explicit Deadline(double seconds) : end_(PMPI_Wtime() + seconds) {}
-  /// False if `done` has not returned true in time.
-  template <class Done>
-  [[nodiscard]] bool wait(const Done& done) const {
-    for (int turns = 0; !done(); relax(turns))
-      if (PMPI_Wtime() > end_) return false;
-    return true;
-  }
-  [[nodiscard]] bool wait(MPI_Request& request) const {
-    return wait([&] {
-      int flag = 0;
-      return PMPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
-    });
-  }
-
- private:
-  double end_;
 };
 
 /// The larger of two numbers of every rank. Calls `late` where not all have come in time, and goes on waiting:

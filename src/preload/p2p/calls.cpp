@@ -7,6 +7,7 @@
 #include "base/bytes/types.hpp"
 #include "base/bytes/wire.hpp"
 #include "base/log_line.hpp"
+#include "base/process/relax.hpp"
 #include "preload/next.hpp"
 #include "preload/p2p/point_to_point.hpp"
 
@@ -35,13 +36,62 @@ bool counts(const void*, MPI_Count count, MPI_Datatype type, int peer, int tag, 
 }
 
 /// The code of an error of a call with a wildcard.
-int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call) {
-  return p2p::on && (is_probe || source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG)
-             ? p2p::look_at_wildcard(comm, source, tag, is_probe, call)
-             : MPI_SUCCESS;
+int wildcard(int source, int tag, MPI_Comm comm, const char* call) {
+  return p2p::on && (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) ? p2p::look_at_wildcard(comm, source, tag, call)
+                                                                     : MPI_SUCCESS;
+}
+
+/// A receive that blocks asks first whose message it is.
+bool is_from_any(int source, int tag, MPI_Comm comm) {
+  return p2p::on && source == MPI_ANY_SOURCE && tag != MPI_ANY_TAG && p2p::may_find(comm, source);
+}
+
+/// Messages of one source and tag keep their order, whoever carries them; those of several tags would not.
+int probed_tags(int source, int tag, MPI_Comm comm, const char* call) {
+  return tag == MPI_ANY_TAG ? wildcard(source, tag, comm, call) : MPI_SUCCESS;
+}
+
+/// Repeats a probe that does not block, as entries come in no call of MPI that does.
+template <class Once>
+int probe_until_found(const Once& once) {
+  int flag = 0;
+  for (int turns = 0;; laneway::relax(turns))
+    if (const int code = once(&flag); code != MPI_SUCCESS || flag != 0) return code;
 }
 
 }  // namespace
+
+INTERPOSE(MPI_Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status),
+          (source, tag, comm, flag, status)) {
+  if (const int code = probed_tags(source, tag, comm, "MPI_Iprobe"); code != MPI_SUCCESS) return code;
+  if (p2p::on && p2p::probe(comm, source, tag, nullptr, status)) return *flag = 1, MPI_SUCCESS;
+  return laneway_pass_MPI_Iprobe(source, tag, comm, flag, status);
+}
+
+INTERPOSE(MPI_Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status), (source, tag, comm, status)) {
+  if (const int code = probed_tags(source, tag, comm, "MPI_Probe"); code != MPI_SUCCESS) return code;
+  if (!p2p::on || !p2p::may_find(comm, source)) return laneway_pass_MPI_Probe(source, tag, comm, status);
+  return probe_until_found([&](int* flag) { return laneway_take_MPI_Iprobe(source, tag, comm, flag, status); });
+}
+
+INTERPOSE(MPI_Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* found, MPI_Status* status),
+          (source, tag, comm, flag, found, status)) {
+  if (const int code = probed_tags(source, tag, comm, "MPI_Improbe"); code != MPI_SUCCESS) return code;
+  if (!p2p::on) return laneway_pass_MPI_Improbe(source, tag, comm, flag, found, status);
+  if (p2p::probe(comm, source, tag, found, status)) return *flag = 1, MPI_SUCCESS;
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = laneway_pass_MPI_Improbe(source, tag, comm, flag, found, told);
+  if (code == MPI_SUCCESS && *flag != 0) p2p::count_matched(comm, *told);
+  return code;
+}
+
+INTERPOSE(MPI_Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status),
+          (source, tag, comm, found, status)) {
+  if (const int code = probed_tags(source, tag, comm, "MPI_Mprobe"); code != MPI_SUCCESS) return code;
+  if (!p2p::on || !p2p::may_find(comm, source)) return laneway_pass_MPI_Mprobe(source, tag, comm, found, status);
+  return probe_until_found([&](int* flag) { return laneway_take_MPI_Improbe(source, tag, comm, flag, found, status); });
+}
 
 #define BUFFER(COUNT, CONST) CONST void *buf, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define ARGUMENTS buf, count, type, peer, tag, comm
@@ -81,17 +131,24 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
   SENDS_OFTEN(SUFFIX, COUNT, Ssend_init, Mode::synchronous)                                                            \
   SENDS_OFTEN(SUFFIX, COUNT, Bsend_init, Mode::buffered)                                                               \
   INTERPOSE(MPI_Recv##SUFFIX, (BUFFER(COUNT, ), MPI_Status * status), (ARGUMENTS, status)) {                           \
-    if (const int code = wildcard(peer, tag, comm, false, "MPI_Recv"); code != MPI_SUCCESS) return code;               \
+    if (is_from_any(peer, tag, comm)) {                                                                                \
+      MPI_Status found;                                                                                                \
+      const int code = laneway_take_MPI_Probe(peer, tag, comm, &found);                                                \
+      return code != MPI_SUCCESS                                                                                       \
+                 ? code                                                                                                \
+                 : laneway_take_MPI_Recv##SUFFIX(buf, count, type, found.MPI_SOURCE, tag, comm, status);               \
+    }                                                                                                                  \
+    if (const int code = wildcard(peer, tag, comm, "MPI_Recv"); code != MPI_SUCCESS) return code;                      \
     if (counts(ARGUMENTS)) return p2p::receive(message(ARGUMENTS), status);                                            \
     return laneway_pass_MPI_Recv##SUFFIX(ARGUMENTS, status);                                                           \
   }                                                                                                                    \
   INTERPOSE(MPI_Irecv##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                       \
-    if (const int code = wildcard(peer, tag, comm, false, "MPI_Irecv"); code != MPI_SUCCESS) return code;              \
+    if (const int code = wildcard(peer, tag, comm, "MPI_Irecv"); code != MPI_SUCCESS) return code;                     \
     if (counts(ARGUMENTS)) return p2p::begin_receive(message(ARGUMENTS), request);                                     \
     return laneway_pass_MPI_Irecv##SUFFIX(ARGUMENTS, request);                                                         \
   }                                                                                                                    \
   INTERPOSE(MPI_Recv_init##SUFFIX, (BUFFER(COUNT, ), MPI_Request * request), (ARGUMENTS, request)) {                   \
-    if (const int wrong = wildcard(peer, tag, comm, false, "MPI_Recv_init"); wrong != MPI_SUCCESS) return wrong;       \
+    if (const int wrong = wildcard(peer, tag, comm, "MPI_Recv_init"); wrong != MPI_SUCCESS) return wrong;              \
     const int code = laneway_pass_MPI_Recv_init##SUFFIX(ARGUMENTS, request);                                           \
     if (code == MPI_SUCCESS && counts(ARGUMENTS)) p2p::keep(message(ARGUMENTS), Mode::standard, false, *request);      \
     return code;                                                                                                       \
@@ -101,7 +158,15 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
       (const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,              \
        COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),            \
       (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)) {    \
-    if (const int wrong = wildcard(source, recvtag, comm, false, "MPI_Sendrecv"); wrong != MPI_SUCCESS) return wrong;  \
+    if (is_from_any(source, recvtag, comm)) {                                                                          \
+      MPI_Request request = MPI_REQUEST_NULL;                                                                          \
+      int code = laneway_take_MPI_Isend##SUFFIX(sendbuf, sendcount, sendtype, dest, sendtag, comm, &request);          \
+      if (code != MPI_SUCCESS) return code;                                                                            \
+      code = laneway_take_MPI_Recv##SUFFIX(recvbuf, recvcount, recvtype, source, recvtag, comm, status);               \
+      const int sent = MPI_Wait(&request, MPI_STATUS_IGNORE);                                                          \
+      return code != MPI_SUCCESS ? code : sent;                                                                        \
+    }                                                                                                                  \
+    if (const int wrong = wildcard(source, recvtag, comm, "MPI_Sendrecv"); wrong != MPI_SUCCESS) return wrong;         \
     if (!counts(comm, dest) && !counts(comm, source))                                                                  \
       return laneway_pass_MPI_Sendrecv##SUFFIX(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,        \
                                                recvtype, source, recvtag, comm, status);                               \
@@ -118,8 +183,7 @@ int wildcard(int source, int tag, MPI_Comm comm, bool is_probe, const char* call
             (void* buf, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
              MPI_Status* status),                                                                                      \
             (buf, count, type, dest, sendtag, source, recvtag, comm, status)) {                                        \
-    if (const int wrong = wildcard(source, recvtag, comm, false, "MPI_Sendrecv_replace"); wrong != MPI_SUCCESS)        \
-      return wrong;                                                                                                    \
+    if (const int wrong = wildcard(source, recvtag, comm, "MPI_Sendrecv_replace"); wrong != MPI_SUCCESS) return wrong; \
     if (!counts(comm, dest) && !counts(comm, source))                                                                  \
       return laneway_pass_MPI_Sendrecv_replace##SUFFIX(buf, count, type, dest, sendtag, source, recvtag, comm,         \
                                                        status);                                                        \
@@ -155,18 +219,28 @@ ISENDRECV(Isendrecv_replace,
           (buf, count, type, dest, sendtag, source, recvtag, comm, request))
 #endif
 
-#define PROBE(NAME, PARAMETERS, PASSED)                                                                     \
-  INTERPOSE(MPI_##NAME, PARAMETERS, PASSED) {                                                               \
-    if (const int code = wildcard(source, tag, comm, true, "MPI_" #NAME); code != MPI_SUCCESS) return code; \
-    return laneway_pass_MPI_##NAME PASSED;                                                                  \
+#define MATCHED(SUFFIX, COUNT)                                                                                         \
+  INTERPOSE(MPI_Mrecv##SUFFIX, (void* buf, COUNT count, MPI_Datatype type, MPI_Message* found, MPI_Status* status),    \
+            (buf, count, type, found, status)) {                                                                       \
+    int code = MPI_SUCCESS;                                                                                            \
+    const UserMessage to{buf, count, type, 0, 0, MPI_COMM_NULL};                                                       \
+    return p2p::on && p2p::receive_matched(to, found, nullptr, status, &code)                                          \
+               ? code                                                                                                  \
+               : laneway_pass_MPI_Mrecv##SUFFIX(buf, count, type, found, status);                                      \
+  }                                                                                                                    \
+  INTERPOSE(MPI_Imrecv##SUFFIX, (void* buf, COUNT count, MPI_Datatype type, MPI_Message* found, MPI_Request* request), \
+            (buf, count, type, found, request)) {                                                                      \
+    int code = MPI_SUCCESS;                                                                                            \
+    const UserMessage to{buf, count, type, 0, 0, MPI_COMM_NULL};                                                       \
+    return p2p::on && p2p::receive_matched(to, found, request, nullptr, &code)                                         \
+               ? code                                                                                                  \
+               : laneway_pass_MPI_Imrecv##SUFFIX(buf, count, type, found, request);                                    \
   }
 
-PROBE(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status), (source, tag, comm, status))
-PROBE(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status), (source, tag, comm, flag, status))
-PROBE(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status),
-      (source, tag, comm, found, status))
-PROBE(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* found, MPI_Status* status),
-      (source, tag, comm, flag, found, status))
+MATCHED(, int)
+#ifdef LANEWAY_HAS_LARGE_COUNT
+MATCHED(_c, MPI_Count)
+#endif
 
 /// What makes a communicator of one that all its ranks have.
 #define MAKER(NAME, PARAMETERS, PASSED)                    \

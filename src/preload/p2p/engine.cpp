@@ -87,28 +87,35 @@ MPI_Request pooled() {
 
 // Bundles.
 
-void send_bundle(const Bundle& bundle) {
-  ++engine.bundles;
-  auto& [data, request] = engine.outgoing.emplace_back(bundle.data, MPI_REQUEST_NULL);
-  laneway_next_MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, bundle.to, bundle_tag, engine.comm,
-                         &request);
+void Engine::Leaving::leave(std::span<const std::byte> bundle, Rank to) {
+  Outgoing& one = all.push();
+  one.data.assign(bundle.begin(), bundle.end());
+  one.to = to;
+  ++unsent;
+}
+
+void send_leaving() {
+  auto& [all, unsent] = engine.outgoing;
+  for (; unsent > 0; --unsent) {
+    auto& [data, to, request] = all[all.size() - unsent];
+    ++engine.counts.bundles;
+    laneway_next_MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, bundle_tag, engine.comm, &request);
+  }
 }
 
 void flush(int node) {
-  if (const std::optional<Bundle> bundle = engine.queues->take(node)) send_bundle(*bundle);
+  engine.queues->flush(node, engine.outgoing);
+  send_leaving();
 }
 
 void put(SendStream& stream, const Item& item, const std::byte* data, NodeQueues::Place& place) {
-  place = engine.queues->put(stream.node, item, data, stream.last, send_bundle);
+  place = engine.queues->put(stream.node, item, data, stream.last, engine.outgoing);
   stream.last = place.position;
+  engine.counts.bytes_in_memory += item.bytes;
+  send_leaving();
 }
 
 // Receives.
-
-void remove(std::deque<Operation*>& from, const Operation* operation) {
-  const auto it = std::ranges::find(from, operation);
-  if (it != from.end()) from.erase(it);
-}
 
 /// Gives the data to a receive: what does not fit is MPI_ERR_TRUNCATE, of which MPI says more for derived datatypes.
 void unpack(Operation& operation, const std::byte* data, int bytes) {
@@ -146,16 +153,32 @@ void give(ReceiveStream& stream, const Item& item, const std::byte* data) {
 
 void give_what_has_come(ReceiveStream& stream) {
   while (!stream.waiting.empty() && !stream.come.empty() && stream.come.begin()->first == stream.next) {
-    const Bytes whole = std::move(stream.come.begin()->second);
-    stream.come.erase(stream.come.begin());
+    auto entry = stream.come.extract(stream.come.begin());
+    --engine.early;
+    const Bytes& whole = entry.mapped();
     Item item;
     std::memcpy(&item, whole.data(), sizeof item);
     give(stream, item, whole.data() + sizeof item);
+    engine.spare_entries.push_back(std::move(entry));
   }
 }
 
+/// Before its receive.
+void keep_entry(ReceiveStream& stream, const Item& item, const std::byte* whole) {
+  ++engine.early;
+  if (engine.spare_entries.empty()) {
+    stream.come.emplace(item.number, Bytes(whole, whole + item.size()));
+    return;
+  }
+  auto entry = std::move(engine.spare_entries.back());
+  engine.spare_entries.pop_back();
+  entry.key() = item.number;
+  entry.mapped().assign(whole, whole + item.size());
+  stream.come.insert(std::move(entry));
+}
+
 std::string broken(const char* call, int tag) {
-  return std::string(call) + " has a wildcard or probes where messages with tag " + std::to_string(tag) +
+  return std::string(call) + " has a wildcard where messages with tag " + std::to_string(tag) +
          " repeat, which LANEWAY_P2P promises that no call does";
 }
 
@@ -167,15 +190,12 @@ void hand_over(ReceiveStream& stream, const Item& item) {
       log_line("rank " + std::to_string(engine.rank) + ": " + broken(it->second, item.tag));
       PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
     }
-  ++engine.handed_over;
+  ++engine.counts.streams;
   stream.from = stream.next = item.from;
-  for (auto it = stream.at_mpi.begin(); it != stream.at_mpi.end();) {
-    Operation& operation = **it;
-    if (operation.number < stream.from) {
-      ++it;
-      continue;
-    }
-    it = stream.at_mpi.erase(it);
+  for (Operation* next = stream.at_mpi.front(); next != nullptr;) {
+    Operation& operation = *std::exchange(next, next->next);
+    if (operation.number < stream.from) continue;
+    stream.at_mpi.remove(&operation);
     laneway_next_MPI_Cancel(&operation.handle);
     if (operation.persistent)
       laneway_next_MPI_Wait(&operation.handle, MPI_STATUS_IGNORE);
@@ -195,7 +215,7 @@ void take(const std::byte* whole) {
     give(stream, item, whole + sizeof item);
     give_what_has_come(stream);
   } else {
-    stream.come.emplace(item.number, Bytes(whole, whole + item.size()));
+    keep_entry(stream, item, whole);
   }
 }
 
@@ -205,27 +225,30 @@ void share_out(const Bytes& data, std::size_t bytes) {
     std::memcpy(&item, data.data() + at, sizeof item);
     const std::byte* const whole = data.data() + at;
     const int rank = engine.number_in_node[static_cast<std::size_t>(item.destination)];
-    if (item.destination == engine.rank)
+    if (item.destination == engine.rank) {
       take(whole);
-    else if (!engine.queues->give(rank, whole, item.size()))
-      engine.overflow.emplace_back(rank, Bytes(whole, whole + item.size()));
+      continue;
+    }
+    engine.counts.bytes_in_memory += item.bytes;
+    if (engine.queues->give(rank, whole, item.size())) continue;
+    auto& [late, kept] = engine.overflow.push();
+    late = rank;
+    kept.assign(whole, whole + item.size());
   }
 }
 
 void receive_bundles() {
   for (;;) {
-    Engine::Incoming& first = engine.incoming.front();
+    auto& [data, request] = engine.incoming[engine.first_incoming];
     int flag = 0;
     MPI_Status status;
-    if (laneway_next_MPI_Test(&first.request, &flag, &status) != MPI_SUCCESS || flag == 0) return;
+    if (laneway_next_MPI_Test(&request, &flag, &status) != MPI_SUCCESS || flag == 0) return;
     int bytes = 0;
     PMPI_Get_count(&status, MPI_BYTE, &bytes);
-    share_out(first.data, static_cast<std::size_t>(bytes));
-    Engine::Incoming again = std::move(first);
-    engine.incoming.pop_front();
-    laneway_next_MPI_Irecv(again.data.data(), static_cast<int>(again.data.size()), MPI_BYTE, MPI_ANY_SOURCE, bundle_tag,
-                           engine.comm, &again.request);
-    engine.incoming.push_back(std::move(again));
+    share_out(data, static_cast<std::size_t>(bytes));
+    laneway_next_MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, MPI_ANY_SOURCE, bundle_tag,
+                           engine.comm, &request);
+    engine.first_incoming = (engine.first_incoming + 1) % engine.incoming.size();
   }
 }
 
@@ -240,13 +263,15 @@ bool begin_sending(const UserMessage& message, Known& comm, Mode mode, NodeQueue
   const Layout layout = layout_of(message.type);
   const MPI_Count bytes = layout.size * message.count;
   const bool fits = bytes <= engine.limit && mode != Mode::synchronous;
+  ++engine.counts.between;
   if (stream.from == never) {
     if (!fits || number < engine.after || !comm.is_promised) return false;
     stream.from = number;
   }
   Item item{comm.id, number, stream.from, comm.rank, message.tag, destination, 0, 0, 0};
-  ++engine.taken;
+  ++engine.counts.taken;
   if (!fits) {
+    ++engine.counts.by_mpi;
     item.own_way = first_own_way + engine.next_own_way;
     engine.next_own_way = (engine.next_own_way + 1) % own_ways;
     put(stream, item, nullptr, place);
@@ -289,25 +314,53 @@ int learn_nodes(int own, int ranks) {
   return nodes;
 }
 
-}  // namespace
+constexpr double default_wait = 60;
+constexpr int agreement_tag = 32749;
 
-void begin() {
-  const char* const wish = std::getenv("LANEWAY_P2P");
-  const std::string_view asked = wish != nullptr ? wish : "";
-  if (asked.empty() || asked == "0") return;
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
-  int can = level < MPI_THREAD_MULTIPLE && has_engine() ? 1 : 0;
+[[noreturn]] void end_without_others(double seconds) {
+  log_line("LANEWAY_P2P is set on rank " + std::to_string(engine.rank) +
+           ", but is not on all ranks, or some do not preload this library: they have not come in " +
+           std::to_string(static_cast<int>(std::ceil(seconds))) + " s (LANEWAY_P2P_WAIT)");
+  PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
+  std::abort();
+}
+
+/// Whether all ranks have set the same. Those where the variable is not set never come here, as those without this
+/// library do not: the program ends then. Up a binomial tree and down again, by messages with a tag that programs
+/// seldom have: a collective operation would match those of ranks that go on.
+bool is_set_alike(int asked, int ranks) {
+  const char* const text = std::getenv("LANEWAY_P2P_WAIT");
+  const double given = text != nullptr ? std::atof(text) : 0;
+  const double seconds = given > 0 ? given : default_wait;
+  const Deadline deadline(seconds);
+  std::array<int, 2> largest{asked, -asked};
+  const auto pass = [&](auto begin, std::array<int, 2>& value, int peer) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    begin(value.data(), 2, MPI_INT, peer, agreement_tag, MPI_COMM_WORLD, &request);
+    if (!deadline.wait(request)) end_without_others(seconds);
+  };
+  int bit = 1;
+  for (; bit < ranks && (engine.rank & bit) == 0; bit <<= 1) {
+    if (engine.rank + bit >= ranks) continue;
+    std::array<int, 2> other{};
+    pass(laneway_next_MPI_Irecv, other, engine.rank + bit);
+    for (std::size_t i = 0; i < 2; ++i) largest[i] = std::max(largest[i], other[i]);
+  }
+  if (engine.rank != 0) {
+    pass(laneway_next_MPI_Isend, largest, engine.rank - bit);
+    pass(laneway_next_MPI_Irecv, largest, engine.rank - bit);
+  }
+  for (bit >>= 1; bit > 0; bit >>= 1)
+    if (engine.rank + bit < ranks) pass(laneway_next_MPI_Isend, largest, engine.rank + bit);
+  return largest[0] == -largest[1];
+}
+
+/// The queues of this node; false where something is missing on any rank. Collective.
+bool make_queues(int ranks, int& nodes) {
+  int can = has_engine() ? 1 : 0;
   std::optional<SharedSegment> segment;
-  std::vector<SharedSegment::Address> addresses;
   Region node;
-  int ranks = 0;
-  int nodes = 0;
   try {
-    laneway_next_MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &engine.comm);
-    PMPI_Comm_set_errhandler(engine.comm, MPI_ERRORS_RETURN);
-    PMPI_Comm_rank(engine.comm, &engine.rank);
-    PMPI_Comm_size(engine.comm, &ranks);
     node = find_node(MPI_COMM_WORLD, resolve_hints({}, {}).machine, false);
     nodes = learn_nodes(node.id, ranks);
     if (node.id == engine.rank) segment.emplace();
@@ -316,7 +369,7 @@ void begin() {
     can = 0;
   }
   SharedSegment::Address address = segment ? segment->address() : SharedSegment::Address{};
-  addresses.resize(static_cast<std::size_t>(ranks));
+  std::vector<SharedSegment::Address> addresses(static_cast<std::size_t>(ranks));
   PMPI_Allgather(&address, sizeof address, MPI_BYTE, addresses.data(), sizeof address, MPI_BYTE, engine.comm);
   try {
     if (can != 0) {
@@ -328,17 +381,42 @@ void begin() {
     can = 0;
   }
   PMPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, engine.comm);
-  if (can == 0 || nodes == 1) {
-    if (engine.rank == 0 && can == 0)
-      log_line(
-          "LANEWAY_P2P: nothing is taken over: MPI_THREAD_MULTIPLE, no way into MPI's progress engine, or no memory");
-    laneway_next_MPI_Comm_free(&engine.comm);
+  return can != 0;
+}
+
+/// Why nothing is taken over, or null. Collective.
+const char* begin_queues(std::string_view asked, int& nodes) {
+  int ranks = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &engine.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (!is_set_alike(asked == "asserted" ? 2 : 1, ranks)) return "it is not the same on all ranks";
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  PMPI_Allreduce(MPI_IN_PLACE, &level, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (level == MPI_THREAD_MULTIPLE) return "MPI_THREAD_MULTIPLE";
+  laneway_next_MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &engine.comm);
+  PMPI_Comm_set_errhandler(engine.comm, MPI_ERRORS_RETURN);
+  return make_queues(ranks, nodes) ? nullptr : "no way into MPI's progress engine, or no memory";
+}
+
+}  // namespace
+
+void begin() {
+  const char* const wish = std::getenv("LANEWAY_P2P");
+  const std::string_view asked = wish != nullptr ? wish : "";
+  if (asked.empty() || asked == "0") return;
+  int nodes = 1;
+  const char* const missing = begin_queues(asked, nodes);
+  if (missing != nullptr || nodes == 1) {
+    if (engine.rank == 0 && missing != nullptr) log_line(std::string("LANEWAY_P2P: nothing is taken over: ") + missing);
+    engine.queues.reset();
+    if (engine.comm != MPI_COMM_NULL) laneway_next_MPI_Comm_free(&engine.comm);
     return;
   }
   engine.is_promised = asked != "asserted";
   engine.after = static_cast<std::uint64_t>(calls_of("LANEWAY_PRELOAD_AFTER", 3));
-  for (int i = 0; i < 4; ++i) {
-    auto& [data, request] = engine.incoming.emplace_back();
+  engine.watched.resize(static_cast<std::size_t>(nodes));
+  for (auto& [data, request] : engine.incoming) {
     laneway_next_MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, MPI_ANY_SOURCE, bundle_tag,
                            engine.comm, &request);
   }
@@ -346,6 +424,23 @@ void begin() {
   enter(MPI_COMM_WORLD);
   call_in_engine(advance);
 }
+
+namespace {
+
+constexpr int quiet_turns = 3;
+
+/// Ranks that share a core with this one put nothing while it looks at the clock: they are given their turns first.
+void flush_if_quiet(int node) {
+  auto& [put, turns] = engine.watched[static_cast<std::size_t>(node)];
+  if (const std::uint64_t now = engine.queues->put_for(node); now != put) {
+    put = now;
+    turns = 0;
+  }
+  if (++turns > quiet_turns) return flush(node);
+  sched_yield();
+}
+
+}  // namespace
 
 void progress() {
   if (!on || inside) return;
@@ -355,15 +450,19 @@ void progress() {
   while (!engine.overflow.empty()) {
     const auto& [rank, whole] = engine.overflow.front();
     if (!engine.queues->give(rank, whole.data(), whole.size())) break;
-    engine.overflow.pop_front();
+    engine.overflow.pop();
   }
-  while (!engine.outgoing.empty()) {
+  while (!engine.outgoing.all.empty()) {
     int flag = 0;
-    laneway_next_MPI_Test(&engine.outgoing.front().second, &flag, MPI_STATUS_IGNORE);
+    laneway_next_MPI_Test(&engine.outgoing.all.front().request, &flag, MPI_STATUS_IGNORE);
     if (flag == 0) break;
-    engine.outgoing.pop_front();
+    engine.outgoing.all.pop();
   }
-  if (engine.queues->any_put()) engine.queues->for_each_older(NodeQueues::now() - engine.patience, flush);
+  if (engine.queues->any_put()) {
+    const double now = NodeQueues::now();
+    engine.queues->for_each_older(now - engine.longest, flush);
+    engine.queues->for_each_older(now - engine.patience, flush_if_quiet);
+  }
   std::erase_if(engine.detached, [](Operation* operation) {
     if (!is_complete(*operation)) return false;
     MPI_Request handle = operation->handle;
@@ -377,25 +476,13 @@ void progress() {
   });
 }
 
-namespace {
-
-/// What all ranks have done. Collective.
-void tell_of_all() {
-  std::int64_t sums[] = {engine.taken, engine.bundles, engine.handed_over};
-  PMPI_Reduce(engine.rank == 0 ? MPI_IN_PLACE : sums, sums, 3, MPI_INT64_T, MPI_SUM, 0, engine.comm);
-  if (engine.rank == 0 && sums[0] != 0 && report_wanted().form != ReportForm::none)
-    log_line("preload: " + std::to_string(sums[0]) + " messages of " + std::to_string(sums[2]) +
-             " streams between nodes went in " + std::to_string(sums[1]) + " bundles (LANEWAY_P2P)");
-}
-
-}  // namespace
-
 void end() {
   if (!on) return;
   MPI_Request barrier = MPI_REQUEST_NULL;
   // All messages have been received when all ranks are here, but for those that a rank still holds for others.
   int flag = 0;
-  for (int turns = 0; !engine.outgoing.empty() || !engine.overflow.empty() || engine.queues->any_put(); relax(turns))
+  for (int turns = 0; !engine.outgoing.all.empty() || !engine.overflow.empty() || engine.queues->any_put();
+       relax(turns))
     progress();
   PMPI_Ibarrier(engine.comm, &barrier);
   for (int turns = 0; flag == 0; relax(turns)) {
@@ -403,7 +490,10 @@ void end() {
     laneway_next_MPI_Test(&barrier, &flag, MPI_STATUS_IGNORE);
   }
   on = false;
-  tell_of_all();
+  auto sums = engine.counts.values();
+  PMPI_Reduce(engine.rank == 0 ? MPI_IN_PLACE : sums.data(), sums.data(), static_cast<int>(sums.size()), MPI_INT64_T,
+              MPI_SUM, 0, engine.comm);
+  if (engine.rank == 0) of_all_ranks = PointToPoint(sums);
   for (auto& [data, request] : engine.incoming) {
     laneway_next_MPI_Cancel(&request);
     laneway_next_MPI_Wait(&request, MPI_STATUS_IGNORE);

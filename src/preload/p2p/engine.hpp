@@ -3,10 +3,11 @@
 // What is known of streams, operations and bundles, and what moves them: of point_to_point.cpp alone.
 
 #include <algorithm>
+#include <array>
 #include <climits>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <limits>
 #include <map>
@@ -26,10 +27,13 @@
 #include "communicator/hints/hints.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "mpi/engine.hpp"
+#include "preload/calls/deadline.hpp"
 #include "preload/calls/requests.hpp"
+#include "preload/p2p/fifo.hpp"
 #include "preload/p2p/node_queues.hpp"
 #include "preload/p2p/point_to_point.hpp"
 #include "preload/report/rows.hpp"
+#include "preload/report/summary.hpp"
 
 // The MPI library's own, where this library stands in front of it.
 extern "C" {
@@ -48,6 +52,10 @@ decltype(MPI_Testany) laneway_next_MPI_Testany;
 decltype(MPI_Testsome) laneway_next_MPI_Testsome;
 decltype(MPI_Request_free) laneway_next_MPI_Request_free;
 decltype(MPI_Request_get_status) laneway_next_MPI_Request_get_status;
+decltype(MPI_Iprobe) laneway_next_MPI_Iprobe;
+decltype(MPI_Improbe) laneway_next_MPI_Improbe;
+decltype(MPI_Mrecv) laneway_next_MPI_Mrecv;
+decltype(MPI_Imrecv) laneway_next_MPI_Imrecv;
 decltype(MPI_Comm_split) laneway_next_MPI_Comm_split;
 decltype(MPI_Comm_free) laneway_next_MPI_Comm_free;
 }
@@ -57,7 +65,8 @@ namespace laneway::interpose::p2p {
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 constexpr int bundle_tag = 0;
 constexpr int self_tag = 1;
-constexpr int first_own_way = 2;
+constexpr int probed_tag = 2;
+constexpr int first_own_way = 3;
 constexpr int own_ways = 32000;  // tags that MPI has in any case
 constexpr int every_tag = INT_MIN;
 
@@ -94,9 +103,9 @@ struct Operation;
 struct ReceiveStream {
   std::uint64_t begun = 0;
   std::uint64_t from = never;
-  std::uint64_t next = 0;         ///< the entry for the first that waits
-  std::deque<Operation*> at_mpi;  ///< in their order
-  std::deque<Operation*> waiting;
+  std::uint64_t next = 0;  ///< the entry for the first that waits
+  List<Operation> at_mpi;  ///< in their order
+  List<Operation> waiting;
   std::map<std::uint64_t, Bytes> come;  ///< entries before their receives
 };
 
@@ -122,6 +131,7 @@ struct Operation {
   NodeQueues::Place place;
   MPI_Count bytes = 0;  ///< that have come
   int error = MPI_SUCCESS;
+  Operation* next = nullptr;
 };
 
 struct Layout {
@@ -136,7 +146,8 @@ struct Engine {
   bool is_promised = false;  ///< for all communicators
   std::uint64_t after = 3;   ///< messages of a stream that stay MPI's
   int limit = 8 << 10;       ///< bytes of an entry
-  double patience = 20e-6;   ///< seconds after which a bundle leaves
+  double patience = 20e-6;   ///< seconds after which a bundle leaves when nothing is put any more
+  double longest = 2e-3;     ///< and in any case
   std::vector<int> node_of;  ///< by rank
   std::vector<int> number_in_node;
   std::optional<NodeQueues> queues;
@@ -150,19 +161,45 @@ struct Engine {
   std::vector<Operation*> spare;
   std::vector<MPI_Request> pool;
   std::vector<Operation*> detached;
+  /// An entry that a matched probe has found, by the message that the program holds for it.
+  struct Probed {
+    UserMessage message{};  ///< its source, tag and communicator
+    Bytes data;             ///< of a short one, which this rank sends itself
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  std::map<MPI_Message, Probed> probed;
+  std::int64_t early = 0;                        ///< entries that have come before their receives
   std::vector<std::pair<int, Operation*>> ours;  // of the call that is under way
   std::vector<MPI_Request> rest;
   struct Incoming {
     Bytes data = Bytes(NodeQueues::bundle_bytes);
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  std::deque<Incoming> incoming;
-  std::deque<std::pair<Bytes, MPI_Request>> outgoing;
-  std::deque<std::pair<int, Bytes>> overflow;  // for ranks of this node whose mailbox was full
+  std::array<Incoming, 4> incoming;
+  std::size_t first_incoming = 0;
+  struct Outgoing {
+    Bytes data;
+    Rank to = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  struct Leaving final : Bundles {
+    void leave(std::span<const std::byte> bundle, Rank to) override;
+    Fifo<Outgoing> all;
+    std::size_t unsent = 0;  ///< the last ones
+  } outgoing;
+  struct Overflow {
+    int rank = 0;
+    Bytes whole;
+  };
+  Fifo<Overflow> overflow;  ///< for ranks of this node whose mailbox was full
+  std::vector<std::map<std::uint64_t, Bytes>::node_type> spare_entries;
+  struct Watched {
+    std::uint64_t put = 0;
+    int turns = 0;
+  };
+  std::vector<Watched> watched;  ///< by node: for how many turns nothing has been put
   int next_own_way = 0;
-  std::int64_t taken = 0;
-  std::int64_t bundles = 0;
-  std::int64_t handed_over = 0;
+  PointToPoint counts;
 };
 inline Engine& engine = *new Engine;
 
@@ -189,7 +226,6 @@ void leave_table(Operation& operation);
 void drop(Operation& operation);
 MPI_Request pooled();
 void flush(int node);
-void remove(std::deque<Operation*>& from, const Operation* operation);
 void give_what_has_come(ReceiveStream& stream);
 std::string broken(const char* call, int tag);
 /// False: MPI's alone. An own way takes `own_way` as its request.

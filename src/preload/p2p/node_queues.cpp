@@ -32,59 +32,54 @@ double NodeQueues::now() {
 }
 
 NodeQueues::Place NodeQueues::put(int node, const Item& item, const std::byte* data, std::uint64_t last,
-                                  const std::function<void(const Bundle&)>& leave) {
+                                  Bundles& bundles) {
   Outbox& outbox = outboxes_[node];
-  std::optional<Bundle> before;
-  std::optional<Bundle> full;
-  Place place{node, 0};
-  {
-    const std::lock_guard hold(outbox.held);
-    if (outbox.filled + item.size() > bundle_bytes) before = take(outbox, node);
-    if (outbox.filled == 0) {
-      outbox.since = now();
-      bits(node).fetch_or(std::uint64_t{1} << (node % 64));
-    }
-    std::memcpy(outbox.data + outbox.filled, &item, sizeof item);
-    if (item.bytes > 0)
-      std::memcpy(outbox.data + outbox.filled + sizeof item, data, static_cast<std::size_t>(item.bytes));
-    outbox.filled += item.size();
-    place.position = ++outbox.put;
-    // A program that repeats itself puts as many entries between two of a stream as there are streams. A stream that
-    // has several messages in a turn says too little, so the most counts until it has been less for two turns.
-    if (const std::uint64_t turn = outbox.put - last; last != 0) {
-      if (turn >= outbox.turn || ++outbox.lower > 2 * outbox.turn) {
-        outbox.turn = turn;
-        outbox.lower = 0;
-      }
-    }
-    if (outbox.turn != 0 && outbox.put - outbox.left.load(std::memory_order_relaxed) >= outbox.turn)
-      full = take(outbox, node);
+  const std::lock_guard hold(outbox.held);
+  if (outbox.filled + item.size() > bundle_bytes) leave(outbox, node, bundles);
+  if (outbox.filled == 0) {
+    outbox.since = now();
+    bits(node).fetch_or(std::uint64_t{1} << (node % 64));
   }
-  if (before) leave(*before);
-  if (full) leave(*full);
-  return place;
+  std::memcpy(outbox.data + outbox.filled, &item, sizeof item);
+  if (item.bytes > 0)
+    std::memcpy(outbox.data + outbox.filled + sizeof item, data, static_cast<std::size_t>(item.bytes));
+  outbox.filled += item.size();
+  const std::uint64_t put = outbox.put.load(std::memory_order_relaxed) + 1;
+  outbox.put.store(put, std::memory_order_relaxed);
+  // A program that repeats itself puts as many entries between two of a stream as there are streams. A stream that has
+  // several messages in a turn says too little, so the most counts until it has been less for two turns.
+  if (const std::uint64_t turn = put - last; last != 0) {
+    if (turn >= outbox.turn || ++outbox.lower > 2 * outbox.turn) {
+      outbox.turn = turn;
+      outbox.lower = 0;
+    }
+  }
+  if (outbox.turn != 0 && put - outbox.left.load(std::memory_order_relaxed) >= outbox.turn)
+    leave(outbox, node, bundles);
+  return {node, put};
 }
 
-Bundle NodeQueues::take(Outbox& outbox, int node) {
-  Bundle bundle{Bytes(outbox.data, outbox.data + outbox.filled), 0};
+void NodeQueues::leave(Outbox& outbox, int node, Bundles& bundles) {
   Item first;
   std::memcpy(&first, outbox.data, sizeof first);
-  bundle.to = first.destination;
+  bundles.leave({outbox.data, outbox.filled}, first.destination);
   outbox.filled = 0;
   bits(node).fetch_and(~(std::uint64_t{1} << (node % 64)));
-  outbox.left.store(outbox.put, std::memory_order_release);
-  return bundle;
+  outbox.left.store(outbox.put.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
 bool NodeQueues::has_left(const Place& place) const {
   return outboxes_[place.node].left.load(std::memory_order_acquire) >= place.position;
 }
 
-std::optional<Bundle> NodeQueues::take(int node) {
+std::uint64_t NodeQueues::put_for(int node) const {
+  return outboxes_[node].put.load(std::memory_order_relaxed);
+}
+
+void NodeQueues::flush(int node, Bundles& bundles) {
   Outbox& outbox = outboxes_[node];
   const std::unique_lock hold(outbox.held, std::try_to_lock);
-  if (!hold || outbox.filled == 0) return std::nullopt;
-  return take(outbox, node);
+  if (hold && outbox.filled > 0) leave(outbox, node, bundles);
 }
 
 bool NodeQueues::any_put() const {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 
 #include "base/bytes/types.hpp"
 #include "base/process/spin_lock.hpp"
@@ -28,10 +28,14 @@ struct Item {
   [[nodiscard]] std::size_t size() const { return sizeof(Item) + (static_cast<std::size_t>(bytes) + 7) / 8 * 8; }
 };
 
-/// A bundle: entries one after another, all of them for ranks of one other node.
-struct Bundle {
-  Bytes data;
-  Rank to = 0;  ///< the rank that the first entry is for
+/// Of bundles that leave: entries one after another, all of them for ranks of one other node.
+class Bundles {
+ public:
+  /// Copies it; others wait meanwhile. `to` is the rank that its first entry is for.
+  virtual void leave(std::span<const std::byte> bundle, Rank to) = 0;
+
+ protected:
+  ~Bundles() = default;
 };
 
 /// The memory in which ranks of a node gather entries for other nodes, and find those for themselves.
@@ -52,13 +56,14 @@ class NodeQueues {
 
   /// @name For other nodes
   /// @{
-  /// Puts an entry whose stream's last one was put at `last`, 0 if there was none. `leave` is called with what must
-  /// leave now: a bundle without room for more, or one that has what streams put between their turns.
-  Place put(int node, const Item& item, const std::byte* data, std::uint64_t last,
-            const std::function<void(const Bundle&)>& leave);
+  /// Puts an entry whose stream's last one was put at `last`, 0 if there was none. What must leave now does: a bundle
+  /// without room for more, or one that has what streams put between their turns.
+  Place put(int node, const Item& item, const std::byte* data, std::uint64_t last, Bundles& bundles);
   [[nodiscard]] bool has_left(const Place& place) const;
-  /// What is there for a node; nothing if there is nothing, or another rank is at it.
-  [[nodiscard]] std::optional<Bundle> take(int node);
+  /// What is there for a node leaves, unless another rank is at it.
+  void flush(int node, Bundles& bundles);
+  /// How many entries have been put for a node.
+  [[nodiscard]] std::uint64_t put_for(int node) const;
   /// Calls `visit` with each node for which the oldest entry was put before `then`, in seconds of `now`.
   void for_each_older(double then, const std::function<void(int)>& visit) const;
   [[nodiscard]] bool any_put() const;
@@ -83,14 +88,15 @@ class NodeQueues {
   struct Outbox {
     SpinLock held;
     std::atomic<std::uint64_t> left;  ///< how many entries have
-    std::uint64_t put;
+    std::atomic<std::uint64_t> put;
     std::uint64_t turn;    ///< how many entries streams put between their turns; 0: not known
     std::uint64_t lower;   ///< how often that has been fewer, one after another
     double since;          ///< when the first entry was put that is still here
     std::uint64_t filled;  ///< bytes
     std::byte data[bundle_bytes];
   };
-  [[nodiscard]] Bundle take(Outbox& outbox, int node);
+  /// Must be held.
+  void leave(Outbox& outbox, int node, Bundles& bundles);
   std::atomic<std::uint64_t>& bits(int node) const { return nonempty_[static_cast<std::size_t>(node) / 64]; }
 
   int nodes_;

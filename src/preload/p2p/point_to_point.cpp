@@ -48,7 +48,7 @@ void tell(const Operation& operation, MPI_Status* status) {
 int finish(Operation& operation, MPI_Request* request, MPI_Status* status) {
   const Inside scope;
   if (operation.state == State::at_mpi) {
-    if (!operation.sends && operation.stream != nullptr) remove(operation.stream->at_mpi, &operation);
+    if (!operation.sends && operation.stream != nullptr) operation.stream->at_mpi.remove(&operation);
     if (!operation.persistent) leave_table(operation);
     const int code = laneway_next_MPI_Wait(request, status);
     operation.state = State::idle;
@@ -157,10 +157,9 @@ bool is_counted(MPI_Comm comm, int peer) {
   return engine.node_of[static_cast<std::size_t>(rank)] != engine.node_of[static_cast<std::size_t>(engine.rank)];
 }
 
-int look_at_wildcard(MPI_Comm comm, int peer, int tag, bool is_probe, const char* call) {
+int look_at_wildcard(MPI_Comm comm, int peer, int tag, const char* call) {
   const Known* const known = find_known(comm);
-  if (known == nullptr || peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (peer != MPI_ANY_SOURCE && ((!is_probe && tag != MPI_ANY_TAG) || !is_counted(comm, peer))) return MPI_SUCCESS;
+  if (known == nullptr || (peer != MPI_ANY_SOURCE && !is_counted(comm, peer))) return MPI_SUCCESS;
   const auto [it, is_new] = engine.wildcards.emplace(std::pair(known->id, tag == MPI_ANY_TAG ? every_tag : tag), call);
   if (!is_new) return MPI_SUCCESS;
   for (const auto& [key, stream] : engine.receives)
@@ -275,7 +274,7 @@ int cancel(MPI_Request* request) {
   if (operation.sends || operation.stream == nullptr) return MPI_SUCCESS;
   ReceiveStream& stream = *operation.stream;
   if (operation.state == State::waiting) {
-    remove(stream.waiting, &operation);
+    stream.waiting.remove(&operation);
     --stream.begun;
     operation.is_cancelled = true;
     operation.bytes = 0;
@@ -293,9 +292,9 @@ int cancel(MPI_Request* request) {
   PMPI_Test_cancelled(&status, &cancelled);
   if (cancelled == 0) return MPI_SUCCESS;
   // Later receives take the messages before theirs.
-  remove(stream.at_mpi, &operation);
+  stream.at_mpi.remove(&operation);
   --stream.begun;
-  for (Operation* const later : stream.at_mpi)
+  for (Operation* later = stream.at_mpi.front(); later != nullptr; later = later->next)
     if (later->number > operation.number) --later->number;
   if (stream.from != never && !stream.waiting.empty()) {
     Operation& first = *stream.waiting.front();

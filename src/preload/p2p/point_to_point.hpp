@@ -3,7 +3,10 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "preload/report/summary.hpp"
 
 namespace laneway::interpose::p2p {
 
@@ -12,6 +15,9 @@ namespace laneway::interpose::p2p {
 
 /// Under LANEWAY_P2P, where all ranks can.
 inline bool on = false;
+
+/// On rank 0, after the end.
+inline std::optional<PointToPoint> of_all_ranks;
 
 /// After MPI has been initialized, and before its end. Collective over MPI_COMM_WORLD.
 void begin();
@@ -39,8 +45,21 @@ struct UserMessage {
 
 /// Whether the messages of a peer are counted.
 [[nodiscard]] bool is_counted(MPI_Comm comm, int peer);
-/// A receive or probe with a wildcard, or a probe: MPI's code of a broken promise.
-[[nodiscard]] int look_at_wildcard(MPI_Comm comm, int peer, int tag, bool is_probe, const char* call);
+/// A receive or probe that may match messages of more than one stream: MPI's code of a broken promise.
+[[nodiscard]] int look_at_wildcard(MPI_Comm comm, int peer, int tag, const char* call);
+
+/// @name Probes for one tag, of a source or any
+/// @{
+/// Whether messages that repeat may match.
+[[nodiscard]] bool may_find(MPI_Comm comm, int source);
+/// The next message is an entry that has come. With `found` it is matched.
+[[nodiscard]] bool probe(MPI_Comm comm, int source, int tag, MPI_Message* found, MPI_Status* status);
+/// A matched probe has found a message that is MPI's.
+void count_matched(MPI_Comm comm, const MPI_Status& status);
+/// False where the message is MPI's. Null `request`: blocks.
+[[nodiscard]] bool receive_matched(const UserMessage& to, MPI_Message* found, MPI_Request* request, MPI_Status* status,
+                                   int* code);
+/// @}
 
 /// Says `what` and returns the code of an error.
 int refuse(MPI_Comm comm, const std::string& what);

@@ -15,6 +15,7 @@
 
 #include "base/log_line.hpp"
 #include "preload/calls/gather.hpp"
+#include "preload/p2p/point_to_point.hpp"
 #include "preload/report/report_forms.hpp"
 #include "preload/report/rows.hpp"
 #include "preload/settings.hpp"
@@ -124,6 +125,9 @@ void report() {
     const ReportWanted& wanted = report_wanted();
     const Wish wish = wants_rows() ? Wish::always : wanted.form == ReportForm::none ? Wish::never : Wish::if_any;
     const auto say_it = [&](const Summary& summary) { say(summary, wanted); };
+    own.point_to_point = p2p::of_all_ranks;
+    if (p2p::of_all_ranks && p2p::of_all_ranks->taken > 0 && wanted.form != ReportForm::none)
+      log_line("preload: " + sentence(*p2p::of_all_ranks));
     const std::optional<Summary> all = gather(std::move(own), wish, seconds_to_wait(), say_it);
     if (all) say_it(*all);
   } catch (const std::exception& error) {

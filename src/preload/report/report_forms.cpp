@@ -89,6 +89,36 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return line.empty() ? result : result + indent + line + "\n";
 }
 
+std::string section_of(const std::optional<PointToPoint>& found) {
+  if (!found) return "";
+  std::string text = "\n" + wrapped("point-to-point: " + sentence(*found), "");
+  const std::pair<const char*, std::string> lines[] = {
+      {"streams taken over", std::to_string(found->streams)},
+      {"messages between nodes by the program", std::to_string(found->between)},
+      {"  of these taken over", std::to_string(found->taken)},
+      {"    of which long, by MPI", std::to_string(found->by_mpi)},
+      {"bundles", std::to_string(found->bundles)},
+      {"messages between nodes instead", std::to_string(found->sent())},
+      {"bytes through the memory of nodes", readable_bytes(found->bytes_in_memory)}};
+  for (const auto& [what, value] : lines) {
+    char line[100];
+    std::snprintf(line, sizeof line, "  %-42s %12s\n", what, value.c_str());
+    text += line;
+  }
+  return text;
+}
+
+Json json_of(const std::optional<PointToPoint>& found) {
+  if (!found) return nullptr;
+  return {{"streams", found->streams},
+          {"messages_of_program", found->between},
+          {"taken_over", found->taken},
+          {"long_by_mpi", found->by_mpi},
+          {"bundles", found->bundles},
+          {"messages_between_nodes", found->sent()},
+          {"bytes_in_node_memory", found->bytes_in_memory}};
+}
+
 std::string table_line(const std::vector<std::string>& cells) {
   char text[160];
   std::snprintf(text, sizeof text, "%-10.10s %-24.24s %8s %8s %5s %8s %8s\n", cells[0].c_str(), cells[1].c_str(),
@@ -169,7 +199,7 @@ std::string as_table(const Summary& summary, const std::string& note, std::size_
   if (most_rows > 0 && rows.size() > most_rows)
     text +=
         wrapped(std::to_string(rows.size() - most_rows) + " more rows; LANEWAY_REPORT=FILE.txt has all of them", "");
-  text += "\n" + wrapped(times_mean, "");
+  text += "\n" + wrapped(times_mean, "") + section_of(summary.point_to_point);
   return text + wrapped(note, "");
 }
 
@@ -186,6 +216,7 @@ std::string as_json(const Summary& summary, const std::string& note) {
       {"saved", json_of(found.saved)},
       {"calls", {{"measured", found.measured}, {"unmeasured", found.unmeasured}, {"left", found.left}}},
       {"note", note},
+      {"point_to_point", json_of(summary.point_to_point)},
       {"rows", std::move(rows)}};
   return report.dump(2) + "\n";
 }

@@ -170,6 +170,14 @@ Summary Summary::unpacked(const Bytes& data) {
   return summary;
 }
 
+std::string sentence(const PointToPoint& found) {
+  return std::to_string(found.taken) + " messages of " + std::to_string(found.streams) +
+         " streams between nodes went in " + std::to_string(found.bundles) + " bundles" +
+         (found.by_mpi > 0 ? ", " + std::to_string(found.by_mpi) + " of them by MPI besides" : "") +
+         " (LANEWAY_P2P): " + std::to_string(found.sent()) + " messages between nodes instead of " +
+         std::to_string(found.between) + ".";
+}
+
 std::array<std::optional<double>, 2> medians(const SummaryRow& row) {
   std::array<std::optional<double>, 2> found;
   for (std::size_t way = 0; way < 2; ++way)

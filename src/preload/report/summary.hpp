@@ -35,11 +35,33 @@ struct SummaryRow {
 /// By the communicator's number, the MPI function, the class of sizes.
 using SummaryKey = std::tuple<int, int, std::string, std::int64_t>;
 
+/// Messages between nodes that repeat, of all ranks together: docs/concepts/point-to-point.md.
+struct PointToPoint {
+  std::int64_t streams = 0;          ///< that were taken over
+  std::int64_t between = 0;          ///< messages between nodes that the program has sent
+  std::int64_t taken = 0;            ///< of these
+  std::int64_t by_mpi = 0;           ///< of those taken: long ones, which MPI has carried besides
+  std::int64_t bundles = 0;          ///< in which the others went
+  std::int64_t bytes_in_memory = 0;  ///< that ranks have left for each other in the memory of their node
+
+  PointToPoint() = default;
+  explicit PointToPoint(const std::array<std::int64_t, 6>& of) {
+    std::tie(streams, between, taken, by_mpi, bundles, bytes_in_memory) = std::tuple_cat(of);
+  }
+  [[nodiscard]] std::array<std::int64_t, 6> values() const {
+    return {streams, between, taken, by_mpi, bundles, bytes_in_memory};
+  }
+  /// Messages between nodes that there were instead.
+  [[nodiscard]] std::int64_t sent() const { return between - taken + by_mpi + bundles; }
+};
+[[nodiscard]] std::string sentence(const PointToPoint& found);
+
 struct Summary {
   std::int64_t ranks = 0;  ///< that have told what they counted
   std::int64_t world = 0;  ///< that there are
   double elapsed = 0;      ///< seconds from MPI_Init to MPI_Finalize on rank 0
   std::map<SummaryKey, SummaryRow> rows;
+  std::optional<PointToPoint> point_to_point;  ///< not packed: rank 0 has it of all ranks
 
   void add(const Summary& other);
   [[nodiscard]] Bytes packed() const;
