@@ -1,5 +1,6 @@
 #include "operations/channel/partitioned.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -264,13 +265,18 @@ int LNW_Pready_edge(LNW_Request request, int edge, int partition) {
   return guarded_alone(__func__, request, [&] {
     const EdgePartitions& partitions = partitions_of(request);
     Work& work = request_of(request).work();
+    const std::shared_ptr<const ExchangeEvents> events = work.events();
+    bool is_worth_progress = false;
+    // Once an event has come in, another thread may free the request.
     partitions.ready(edge, partition, [&](int event) {
       require(work.active(), ErrorKind::request, [&] {
         return EdgePartitions::text(edge, partition) + " of a request that is not active: call LNW_Start before";
       });
-      return work.fire_once(event);
+      const bool is_first = work.fire_once(event);
+      is_worth_progress = is_worth_progress || (is_first && events->lets_go(event));
+      return is_first;
     });
-    progress_all();
+    if (is_worth_progress) progress_all();
   });
 }
 

@@ -375,5 +375,39 @@ TEST(Events, EightThreadsFireAtOnce) {
   }
 }
 
+/// Steps wait for sets of events. In each order of these, something can go when the last of a set has come in.
+TEST(Events, LetGoWhatWaitsForNoOther) {
+  const std::vector<std::vector<int>> sets = {{0, 1}, {0, 1}, {1, 2, 3}, {3}, {4}};
+  constexpr int events = 6;  // nothing waits for the last one
+  Plan plan;
+  for (int e = 0; e < events; ++e) {
+    Step event;
+    event.kind = StepKind::event;
+    event.event = e;
+    plan.steps.push_back(event);
+  }
+  for (const std::vector<int>& set : sets) {
+    Step step;
+    step.kind = StepKind::send;
+    step.after = set;
+    plan.steps.push_back(step);
+  }
+  ExchangeEvents counted(plan);
+  std::array<int, events> order{0, 1, 2, 3, 4, 5};
+  do {
+    counted.start();
+    std::array<bool, events> come{};
+    for (const int event : order) {
+      EXPECT_TRUE(counted.fire_once(event));
+      come[static_cast<std::size_t>(event)] = true;
+      const bool completes = std::ranges::any_of(sets, [&](const std::vector<int>& set) {
+        return std::ranges::find(set, event) != set.end() &&
+               std::ranges::all_of(set, [&](int each) { return come[static_cast<std::size_t>(each)]; });
+      });
+      EXPECT_EQ(counted.lets_go(event), completes) << event;
+    }
+  } while (std::ranges::next_permutation(order).found);
+}
+
 }  // namespace
 }  // namespace laneway

@@ -75,6 +75,7 @@ class ContinuedWork final : public Work, private Progressive {
   [[nodiscard]] bool arrived(int partition) override { return work_->arrived(partition); }
   [[nodiscard]] const EdgePartitions* edge_partitions() const override { return work_->edge_partitions(); }
   [[nodiscard]] bool fire_once(int event) override { return work_->fire_once(event); }
+  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const override { return work_->events(); }
   [[nodiscard]] bool reached(int event) const override { return work_->reached(event); }
   [[nodiscard]] int next_arrival() override { return work_->next_arrival(); }
 

@@ -60,6 +60,9 @@ class PersistentExchange : public Work {
   void set_stream(std::optional<lnw_device_stream> stream) override;
   [[nodiscard]] const EdgePartitions* edge_partitions() const override { return parts_.partitions.get(); }
   [[nodiscard]] bool fire_once(int event) override { return exchange_ && exchange_->fire_once(event); }
+  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const override {
+    return exchange_ ? exchange_->events() : nullptr;
+  }
   [[nodiscard]] bool reached(int event) const override { return !exchange_ || exchange_->reached(event); }
   [[nodiscard]] int next_arrival() override;
   [[nodiscard]] Progress advanced_by() const override { return progress_by(parts_.helper); }

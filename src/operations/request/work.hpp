@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -100,6 +101,8 @@ class Work {
   /// Null: there are none.
   [[nodiscard]] virtual const EdgePartitions* edge_partitions() const { return nullptr; }
   [[nodiscard]] virtual bool fire_once(int) { return false; }
+  /// Which may live longer than this. Null: it has none.
+  [[nodiscard]] virtual std::shared_ptr<const ExchangeEvents> events() const { return nullptr; }
   [[nodiscard]] virtual bool reached(int) const { return true; }
   /// Of those that go out, one that has been reached in this exchange and not been given by this before; `none_left` if
   /// all have been given, `none_yet`. By one thread at a time.

@@ -20,7 +20,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
       memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
       steps_(*plan_, std::move(combiners)),
       order_(plan_->steps),
-      events_(*plan_),
+      events_(std::make_shared<ExchangeEvents>(*plan_)),
       where_(where) {
   look_through_remains();
   const bool device_aware = where.device_aware && where.on_device().any();
@@ -85,7 +85,7 @@ void Executor::order(const PlanBinding& binding) {
   mode_.has_own_steps = mode_.together == nullptr || run_here + waits > 0;
   mode_.only_carrier_runs = mode_.only_carrier_waits && !mode_.has_own_steps;
   mode_.carriers_begin = binding.begins;
-  mode_.begins_otherwise = events_.any() || trace_;
+  mode_.begins_otherwise = events_->any() || trace_;
   ready_.reserve(run_here);
   waiting_.reserve(waits);
   // What nobody waits for, as copies from this rank to itself, is done while messages are on their way.

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "base/bytes/sort_unique.hpp"
 #include "plan/plan.hpp"
 
 namespace laneway {
@@ -36,6 +39,9 @@ class ExchangeEvents {
     return of(come_in_, event)
         .compare_exchange_strong(before, now, std::memory_order_release, std::memory_order_relaxed);
   }
+  /// Whether something may go now that the event has come in: all that some step waits for have. Of threads that say so
+  /// at the same time, each after its event, at least one finds it.
+  [[nodiscard]] bool lets_go(int event) const;
   [[nodiscard]] bool has_come(int event) const {
     return of(come_in_, event).load(std::memory_order_acquire) >= exchanges_.load(std::memory_order_relaxed);
   }
@@ -45,15 +51,21 @@ class ExchangeEvents {
   }
   [[nodiscard]] std::uint64_t exchanges() const { return exchanges_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t metadata_bytes() const {
-    return (come_in_.capacity() + gone_out_.capacity()) * sizeof(Count);
+    std::size_t bytes = (come_in_.capacity() + gone_out_.capacity()) * sizeof(Count);
+    for (const std::vector<int>& waits : waited_for_together_) bytes += waits.capacity() * sizeof(int);
+    for (const std::vector<int>& sets : sets_of_) bytes += sets.capacity() * sizeof(int);
+    return bytes;
   }
 
  private:
   [[nodiscard]] static std::size_t number(const Plan& plan, bool goes_out);
+  [[nodiscard]] bool have_all_come(const std::vector<int>& events, int event) const;
 
   std::vector<Count> come_in_;  // by event
   std::vector<Count> gone_out_;
-  std::atomic<std::uint64_t> exchanges_{0};  // started
+  std::vector<std::vector<int>> waited_for_together_;  // sets of events that come in, each of which some step waits for
+  std::vector<std::vector<int>> sets_of_;              // by event that comes in: those that it is in
+  std::atomic<std::uint64_t> exchanges_{0};            // started
 };
 
 inline std::size_t ExchangeEvents::number(const Plan& plan, bool goes_out) {
@@ -64,6 +76,41 @@ inline std::size_t ExchangeEvents::number(const Plan& plan, bool goes_out) {
 }
 
 inline ExchangeEvents::ExchangeEvents(const Plan& plan)
-    : come_in_(number(plan, false)), gone_out_(number(plan, true)) {}
+    : come_in_(number(plan, false)), gone_out_(number(plan, true)), sets_of_(come_in_.size()) {
+  if (come_in_.empty()) return;
+  std::set<std::vector<int>> known;
+  for (const Step& step : plan.steps) {
+    std::vector<int> events;
+    for (const int before : step.after) {
+      const Step& waits_for = plan.steps[static_cast<std::size_t>(before)];
+      if (waits_for.kind == StepKind::event && !waits_for.goes_out) events.push_back(waits_for.event);
+    }
+    sort_unique(events);
+    if (!events.empty()) known.insert(std::move(events));
+  }
+  for (const std::vector<int>& events : known) {
+    for (const int event : events)
+      sets_of_[static_cast<std::size_t>(event)].push_back(static_cast<int>(waited_for_together_.size()));
+    waited_for_together_.push_back(events);
+  }
+}
+
+/// From the event on to both sides: threads make neighbours ready one after another, up or down.
+inline bool ExchangeEvents::have_all_come(const std::vector<int>& events, int event) const {
+  auto after = std::ranges::upper_bound(events, event);
+  auto before = std::ranges::lower_bound(events, event);
+  while (after != events.end() || before != events.begin()) {
+    if (after != events.end() && !has_come(*after++)) return false;
+    if (before != events.begin() && !has_come(*--before)) return false;
+  }
+  return true;
+}
+
+inline bool ExchangeEvents::lets_go(int event) const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // who looks at this event has seen it, or is seen
+  return std::ranges::any_of(sets_of_[static_cast<std::size_t>(event)], [&](int set) {
+    return have_all_come(waited_for_together_[static_cast<std::size_t>(set)], event);
+  });
+}
 
 }  // namespace laneway

@@ -33,7 +33,7 @@ Executor::~Executor() {
 bool Executor::passes_otherwise(int step) const {
   const StepRun& run = runs_[static_cast<std::size_t>(step)];
   if (run.passes_by_carrier) return carriers_[run.carrier]->passes(step);
-  if (const int event = steps_.event_of(step); event != MemorySteps::no_event) return events_.has_come(event);
+  if (const int event = steps_.event_of(step); event != MemorySteps::no_event) return events_->has_come(event);
   return steps_.readers_are_done(step, *memory_);
 }
 
@@ -64,7 +64,7 @@ void Executor::end(int step) {
     if (steps_.raises_word(step))
       steps_.raise(step, memory_->exchange);
     else
-      events_.announce(steps_.event_of(step));
+      events_->announce(steps_.event_of(step));
   }
   if constexpr (traced) trace_->end(step);
   --remaining_;
@@ -108,7 +108,7 @@ void Executor::start_steps() {
 }
 
 void Executor::start_otherwise() {
-  if (events_.any()) events_.start();
+  if (events_->any()) events_->start();
   if (trace_) {
     trace_->start();
     for (std::size_t s = 0; s < runs_.size(); ++s)
@@ -225,7 +225,7 @@ void Executor::give_up() {
 }
 
 std::int64_t Executor::metadata_bytes() const {
-  std::int64_t total = static_cast<std::int64_t>(sizeof *this + events_.metadata_bytes() + order_.metadata_bytes() +
+  std::int64_t total = static_cast<std::int64_t>(sizeof *this + events_->metadata_bytes() + order_.metadata_bytes() +
                                                  runs_.capacity() * sizeof(StepRun)) +
                        steps_.metadata_bytes();
   for (const std::vector<int>* table : {&initial_steps_, &ready_, &waiting_})

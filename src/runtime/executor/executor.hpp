@@ -69,12 +69,14 @@ class Executor final : public Progressive {
   /// The `event`-th event has come in, once more: in the n-th exchange, what the plan has after it waits until it has
   /// come n times. reached: whether the `event`-th event that goes out has done so in the exchange started last. Both
   /// may be called by any thread at any time, take no lock, allocate nothing, and advance nothing.
-  void fire(int event) { events_.fire(event); }
+  void fire(int event) { events_->fire(event); }
   /// The same unless it has come in for the exchange started last already: then false, and nothing is done.
-  [[nodiscard]] bool fire_once(int event) { return events_.fire_once(event); }
-  [[nodiscard]] bool reached(int event) const { return events_.reached(event); }
+  [[nodiscard]] bool fire_once(int event) { return events_->fire_once(event); }
+  [[nodiscard]] bool reached(int event) const { return events_->reached(event); }
   /// How many have been started, of a plan with events.
-  [[nodiscard]] std::uint64_t exchanges() const { return events_.exchanges(); }
+  [[nodiscard]] std::uint64_t exchanges() const { return events_->exchanges(); }
+  /// For who looks at them when the exchange may be complete, and this destroyed.
+  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const { return events_; }
 
   /// Starts what can start, runs the moves that wait for nothing, and returns.
   ///
@@ -190,7 +192,7 @@ class Executor final : public Progressive {
   std::vector<int> ready_;          // stack of steps that wait for nothing
   std::vector<int> waiting_;        // for words, events and carriers
   SimulatedWait simulated_wait_;
-  ExchangeEvents events_;
+  std::shared_ptr<ExchangeEvents> events_;
   BufferMemory where_;
   std::unique_ptr<Trace> trace_;
 };

@@ -150,12 +150,15 @@ class Advancing {
 
 void progress_now_and_then() {
   using Clock = std::chrono::steady_clock;
-  constexpr auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(1)).count();
-  static std::atomic<Clock::rep> last{0};
+  constexpr auto least = std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(1)).count();
+  static std::atomic<Clock::rep> next{0};
+  const auto now = [] { return Clock::now().time_since_epoch().count(); };
   if (simulated) return progress_all();
-  if (Clock::now().time_since_epoch().count() - last.load(std::memory_order_relaxed) < pause) return;
+  const Clock::rep begin = now();
+  if (begin < next.load(std::memory_order_relaxed)) return;
   progress_all();
-  last.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  const Clock::rep end = now();
+  next.store(end + std::max(least, end - begin), std::memory_order_relaxed);
 }
 
 int progress_in_engine() {

@@ -226,6 +226,7 @@ class Exchange {
   /// See Executor: by any thread, at any time.
   void fire(int event) { executor_.fire(event); }
   [[nodiscard]] bool fire_once(int event) { return executor_.fire_once(event); }
+  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const { return executor_.events(); }
   [[nodiscard]] bool reached(int event) const { return executor_.reached(event); }
   [[nodiscard]] std::uint64_t exchanges() const { return executor_.exchanges(); }
   /// Both must not be active; see Executor.
