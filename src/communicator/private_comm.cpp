@@ -162,7 +162,7 @@ void PrivateComm::create(MPI_Comm original, std::exception_ptr failure, const Pr
 
 /// Open MPI 5 leaves a part of a communicator where a process has ended meanwhile, which it can neither use nor free.
 void PrivateComm::take_made(int code) {
-  if (code != MPI_SUCCESS) comm_ = MPI_COMM_NULL;
+  if (is_of_ended_process(code)) comm_ = MPI_COMM_NULL;
   if (comm_ != MPI_COMM_NULL) ready_.store(true, std::memory_order_relaxed);
 }
 

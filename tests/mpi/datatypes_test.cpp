@@ -805,7 +805,7 @@ TEST_F(DatatypesTest, PlansTakeMemoryForOneElement) {
       // Each message of 56 KiB has steps; each element would take more than its bytes.
       EXPECT_LT(statistics.metadata_bytes, bytes / 10) << choice.text();
       // All that setup ever takes, besides staging memory. The first rank plans for all where there are few.
-      EXPECT_LT(allocated - statistics.staging_bytes, bytes / 2 + 9216 * size()) << choice.text();
+      EXPECT_LT(allocated - statistics.staging_bytes, bytes / 2 + 10240 * size()) << choice.text();
       EXPECT_MPI(LNW_Request_free(&request));
     }
 }

@@ -213,7 +213,7 @@ inline Localized localize(Random& random, const Case& c, std::vector<Plan> plans
                            .shares_staging = use == NodeUse::shared_staging,
                            .leaves_node = only != nullptr ? only->name == "rma" : random.chance(30),
                            .slots = random.one_of<std::int64_t>({2, 4, 4, Ring::most_places}),
-                           .slots_bytes = random.one_of<std::int64_t>({0, 512, 4096, 65536})};
+                           .slots_bytes = random.one_of<std::int64_t>({0, 0, 512, 65536})};
   std::vector<LocalOptions> all(result.plans.size(), local);
   if (on_devices)
     for (std::size_t r = 0; r < all.size(); ++r) {

@@ -94,8 +94,10 @@ std::optional<Mode> answer(const CarrierView& view, const Side& side, const Offe
 std::int64_t lay_out(const CarrierView& view, std::span<Side* const> brought, std::int64_t window_bytes) {
   const local::Mailboxes mailboxes(view.out, view.options);
   mailboxes.drop_largest(brought);
-  for (Side* const side : brought)
+  for (Side* const side : brought) {
+    if (side->mode == Mode::message && can_be_pushed(view, *side)) side->mode = Mode::push;
     if (side->mode == Mode::push) side->ring = view.staging_ring;
+  }
   return mailboxes.lay_out(brought, window_bytes);
 }
 
