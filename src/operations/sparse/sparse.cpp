@@ -16,6 +16,7 @@
 #include "communicator/control/control_rounds.hpp"
 #include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/datatypes/datatype.hpp"
+#include "mpi/check.hpp"
 #include "mpi/running.hpp"
 #include "operations/choose/agreed.hpp"
 #include "operations/pipeline/pipeline.hpp"
@@ -91,7 +92,8 @@ class SparseRounds {
   const bool single;
   const bool have_helpers;
   const std::shared_ptr<const Parameters> parameters;
-  std::atomic<bool> broken{false};  ///< a round has ended with an error of its own messages
+  std::atomic<bool> broken{false};   ///< a round has ended with an error of its own messages
+  std::atomic<int> broken_class{0};  ///< MPI's, of that
 
  private:
   static std::size_t slot(std::int64_t number) { return static_cast<std::size_t>(number % tags); }
@@ -177,7 +179,7 @@ class SparseRound final : public Progressive {
         number_(rounds_->take_number()),
         call_(std::move(call)),
         error_handler_(communicator.error_handler()) {
-    require(!rounds_->broken, ErrorKind::unsupported, "an earlier sparse exchange on this communicator has failed");
+    require_whole();
     prepare();
     for (const SparseSet& set : call_.sets) {
       std::vector<Rank>& own = destinations_.emplace_back();
@@ -198,6 +200,10 @@ class SparseRound final : public Progressive {
   bool progress() override {
     try {
       return advance();
+    } catch (const Error& error) {
+      rounds_->broken_class = error.mpi_class();
+      rounds_->broken = true;
+      throw;
     } catch (...) {
       rounds_->broken = true;
       throw;
@@ -208,6 +214,7 @@ class SparseRound final : public Progressive {
   [[nodiscard]] std::vector<std::unique_ptr<Arrivals>> result();
 
  private:
+  void require_whole() const;
   void prepare();
   void begin();
   bool advance();
@@ -235,6 +242,14 @@ class SparseRound final : public Progressive {
   std::vector<Payload> received_;
   bool over_ = false;  // nothing more is heard
 };
+
+/// After a process has ended, all that follows on the communicator says so.
+void SparseRound::require_whole() const {
+  if (!rounds_->broken) return;
+  const int error_class = is_of_ended_process(rounds_->broken_class) ? rounds_->broken_class.load() : 0;
+  throw Error(error_class != 0 ? ErrorKind::mpi : ErrorKind::unsupported,
+              "an earlier sparse exchange on this communicator has failed", error_class);
+}
 
 /// What needs the caller's memory. A rank whose arguments are bad takes part, so that all learn it.
 void SparseRound::prepare() {
