@@ -60,13 +60,14 @@ module laneway
             lnw_bag_free, lnw_distributor_create, lnw_distributor_create_from_imports, lnw_distributor_get_count, &
             lnw_distributor_get_sources, lnw_distributor_exchange, lnw_distributor_init, &
             lnw_distributor_reverse_init, lnw_distributor_free, lnw_halo_create, lnw_halo_create_from_ids, &
-            lnw_halo_create_cart, lnw_halo_get_count, lnw_halo_get_cart, lnw_halo_init, lnw_halo_reverse_init, &
+            lnw_halo_create_cart, lnw_halo_get_count, lnw_halo_get_sent, lnw_halo_get_received, lnw_halo_get_cart, &
+            lnw_halo_init, lnw_halo_reverse_init, &
             lnw_halo_init_fields, lnw_halo_reverse_init_fields, lnw_halo_free, lnw_sparse_alltoallv_sets
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
             lnw_pready_edge, lnw_parrived_edge, lnw_wait_any_edge, lnw_test_any_edge, lnw_request_on_complete, &
-            lnw_request_on_arrival, lnw_cvar_get_num, lnw_cvar_get_index, lnw_cvar_read, lnw_pvar_get_num, &
-            lnw_pvar_get_index, lnw_pvar_read
+            lnw_request_on_arrival, lnw_cvar_get_num, lnw_cvar_get_info, lnw_cvar_get_index, lnw_cvar_read, &
+            lnw_pvar_get_num, lnw_pvar_get_info, lnw_pvar_get_index, lnw_pvar_read
   public :: lnw_queue_init, lnw_queue_wait, lnw_queue_progress, lnw_queue_free, lnw_queue_get_statistics, &
             lnw_enqueue_start, lnw_enqueue_startall, lnw_enqueue_wait, lnw_enqueue_waitall, lnw_enqueue_ready, &
             lnw_enqueue_ready_edge, lnw_enqueue_call
@@ -74,8 +75,8 @@ module laneway
 #include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
             lnw_waitany, lnw_waitsome, lnw_request_free
-  public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_request_get_statistics, lnw_request_get_strategy, &
-            lnw_request_get_plan, lnw_request_get_info
+  public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_stream_synchronize, lnw_request_get_statistics, &
+            lnw_request_get_strategy, lnw_request_get_plan, lnw_request_get_info
 
 #define FORM(name) name
 #define SUFFIX ""
@@ -504,6 +505,12 @@ module laneway
       type(c_ptr), value :: stream
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
+    subroutine lnw_stream_synchronize(buffer, stream, ierror) bind(C, name="lnwf_stream_synchronize")
+      import
+      type(*), dimension(..), intent(in) :: buffer
+      type(c_ptr), value :: stream
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
     subroutine lnw_request_get_statistics(request, statistics, ierror) &
         bind(C, name="lnwf_request_get_statistics")
       import
@@ -745,6 +752,43 @@ contains
     integer(c_int) :: arrived
     call test_any_edge(request, edge, partition, arrived, ierror)
     flag = arrived /= 0
+  end subroutine
+
+  !> Of a control variable: its name, the variable of the environment that sets it, and what it is. `index` is from 0; texts are cut to what they are put into.
+  subroutine lnw_cvar_get_info(index, name, environment, description, ierror)
+    integer, intent(in) :: index
+    character(len=*), intent(out) :: name, environment, description
+    integer, optional, intent(out) :: ierror
+    type(c_ptr) :: texts(3)
+    call cvar_get_info(index, texts(1), texts(2), texts(3), ierror)
+    call put_text(texts(1), name)
+    call put_text(texts(2), environment)
+    call put_text(texts(3), description)
+  end subroutine
+
+  !> Of a counter: its name, and what it counts. `index` is from 0; texts are cut to what they are put into.
+  subroutine lnw_pvar_get_info(index, name, description, ierror)
+    integer, intent(in) :: index
+    character(len=*), intent(out) :: name, description
+    integer, optional, intent(out) :: ierror
+    type(c_ptr) :: texts(3)
+    call pvar_get_info(index, texts(1), texts(2), texts(3), ierror)
+    call put_text(texts(1), name)
+    call put_text(texts(3), description)
+  end subroutine
+
+  !> A text of C, up to its end or that of `text`.
+  subroutine put_text(from, text)
+    type(c_ptr), intent(in) :: from
+    character(len=*), intent(out) :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer :: i
+    text = ''
+    call c_f_pointer(from, characters, [len(text)])
+    do i = 1, len(text)
+      if (characters(i) == c_null_char) exit
+      text(i:i) = characters(i)
+    end do
   end subroutine
 
   !> Numbers of control variables and counters by their names, from 0; texts are cut to what they are put into.

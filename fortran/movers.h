@@ -158,6 +158,38 @@ void lnwf_distributor_get_sources(const LNW_Distributor* distributor, const MPI_
   finish(code, ierror);
 }
 
+typedef int HaloSide(LNW_Halo, int*, const int**, const MPI_Count**, const MPI_Count**);
+
+static void copy_side(HaloSide* get, LNW_Halo halo, const MPI_Fint* maxneighbors, const MPI_Count* maxelements,
+                      MPI_Fint* neighbors, MPI_Fint ranks[], MPI_Count counts[], MPI_Count elements[],
+                      MPI_Fint* ierror) {
+  const int* found = NULL;
+  const MPI_Count *of_each = NULL, *places = NULL;
+  MPI_Count number = 0;
+  *neighbors = 0;
+  const int code = get(halo, neighbors, &found, &of_each, &places);
+  for (int i = 0; code == MPI_SUCCESS && i < *neighbors; ++i) {
+    number += of_each[i];
+    if (i >= *maxneighbors) continue;
+    ranks[i] = found[i];
+    counts[i] = of_each[i];
+  }
+  for (MPI_Count i = 0; i < number && i < *maxelements; ++i) elements[i] = places[i];
+  finish(code, ierror);
+}
+
+void lnwf_halo_get_sent(const LNW_Halo* halo, const MPI_Fint* maxneighbors, const MPI_Count* maxelements,
+                        MPI_Fint* neighbors, MPI_Fint ranks[], MPI_Count counts[], MPI_Count elements[],
+                        MPI_Fint* ierror) {
+  copy_side(LNW_Halo_get_sent, *halo, maxneighbors, maxelements, neighbors, ranks, counts, elements, ierror);
+}
+
+void lnwf_halo_get_received(const LNW_Halo* halo, const MPI_Fint* maxneighbors, const MPI_Count* maxelements,
+                            MPI_Fint* neighbors, MPI_Fint ranks[], MPI_Count counts[], MPI_Count elements[],
+                            MPI_Fint* ierror) {
+  copy_side(LNW_Halo_get_received, *halo, maxneighbors, maxelements, neighbors, ranks, counts, elements, ierror);
+}
+
 void lnwf_halo_get_cart(const LNW_Halo* halo, const MPI_Fint* maxdims, MPI_Fint dims[], MPI_Fint coords[],
                         MPI_Fint* ierror) {
   finish(LNW_Halo_get_cart(*halo, *maxdims, dims, coords), ierror);

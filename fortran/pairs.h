@@ -133,6 +133,27 @@ void lnwf_request_on_arrival(const LNW_Request* request, const MPI_Fint* edge, c
   finish(LNW_Request_on_arrival(*request, *edge - 1, *partition, function, *state), ierror);
 }
 
+typedef int VariableOf(int, LNW_Variable*);
+
+static void copy_variable(VariableOf* get, const MPI_Fint* index, const char** name, const char** environment,
+                          const char** description, MPI_Fint* ierror) {
+  LNW_Variable found = {"", "", ""};
+  finish(get(*index, &found), ierror);
+  *name = found.name;
+  *environment = found.environment;
+  *description = found.description;
+}
+
+void lnwf_cvar_get_info(const MPI_Fint* index, const char** name, const char** environment, const char** description,
+                        MPI_Fint* ierror) {
+  copy_variable(LNW_Cvar_get_info, index, name, environment, description, ierror);
+}
+
+void lnwf_pvar_get_info(const MPI_Fint* index, const char** name, const char** environment, const char** description,
+                        MPI_Fint* ierror) {
+  copy_variable(LNW_Pvar_get_info, index, name, environment, description, ierror);
+}
+
 void lnwf_cvar_get_num(MPI_Fint* num, MPI_Fint* ierror) {
   finish(LNW_Cvar_get_num(num), ierror);
 }

@@ -580,6 +580,10 @@ void lnwf_request_set_stream(const LNW_Request* request, void* stream, MPI_Fint*
   finish(LNW_Request_set_stream(*request, stream), ierror);
 }
 
+void lnwf_stream_synchronize(const CFI_cdesc_t* array, void* stream, MPI_Fint* ierror) {
+  finish(LNW_Stream_synchronize(array->base_addr, stream), ierror);
+}
+
 void lnwf_request_get_statistics(const LNW_Request* request, LNW_Request_statistics* statistics, MPI_Fint* ierror) {
   finish((LNW_Request_get_statistics)(*request, statistics), ierror);
 }

@@ -24,7 +24,7 @@ program device_test
 
   integer, parameter :: n = 1000
   integer(c_size_t), parameter :: bytes = 8 * n
-  integer :: rank, size, left, i, exchange
+  integer :: rank, size, left, i, exchange, code
   type(c_ptr) :: send_address, receive_address
   real(real64), pointer, contiguous, asynchronous :: send(:), receive(:)
   real(real64), target :: host(n)
@@ -56,6 +56,8 @@ program device_test
   exchange = 4
   call fill(rank)
   call device_copy(send_address, c_loc(host), bytes)
+  call lnw_stream_synchronize(send, c_null_ptr, code)
+  if (code /= MPI_SUCCESS) error stop 'lnw_stream_synchronize'
   call lnw_neighbor_allgather(send, n, MPI_DOUBLE_PRECISION, receive, n, MPI_DOUBLE_PRECISION, graph)
   call expect_arrival('blocking')
 

@@ -630,10 +630,43 @@ contains
     call counters_and_hints()
   end subroutine
 
+  !> Who gets an element of mine, and who owns a ghost, which its number says; own elements begin at a place.
+  subroutine sides_of_halo(halo, first, x)
+    type(LNW_Halo), intent(in) :: halo
+    integer, intent(in) :: first, x(4)
+    integer(MPI_COUNT_KIND) :: counts(2), places(2)
+    integer :: neighbors, ranks(2), code, i, j, at, to
+    call lnw_halo_get_sent(halo, 2, 2_MPI_COUNT_KIND, neighbors, ranks, counts, places, code)
+    call check(code == MPI_SUCCESS .and. sum(counts(:neighbors)) == 2 .and. sum(places) == 2 * first + 1, 'lnw_halo_get_sent')
+    at = 0
+    do i = 1, neighbors
+      do j = 1, int(counts(i))
+        at = at + 1
+        to = merge(mod(rank + size - 1, size), mod(rank + 1, size), places(at) == first)
+        call check(ranks(i) == to, 'a rank of lnw_halo_get_sent')
+      end do
+    end do
+    call lnw_halo_get_received(halo, 2, 2_MPI_COUNT_KIND, neighbors, ranks, counts, places, code)
+    call check(code == MPI_SUCCESS .and. sum(counts(:neighbors)) == 2, 'lnw_halo_get_received')
+    at = 0
+    do i = 1, neighbors
+      do j = 1, int(counts(i))
+        at = at + 1
+        call check(ranks(i) == x(places(at) + 1) / 2, 'a rank of lnw_halo_get_received')
+        call check(places(at) < first .or. places(at) > first + 1, 'a place of lnw_halo_get_received')
+      end do
+    end do
+    places = -1
+    call lnw_halo_get_received(halo, 0, 1_MPI_COUNT_KIND, neighbors, ranks, counts, places, code)
+    call check(code == MPI_SUCCESS .and. neighbors > 0 .and. places(1) >= 0 .and. places(2) == -1, 'what there is room for')
+  end subroutine
+
   subroutine counters_and_hints()
     integer :: number, index, length, code
     integer(MPI_COUNT_KIND) :: exchanges
     character(len=4) :: text
+    character(len=20) :: name, environment
+    character(len=3) :: description
     call lnw_pvar_get_num(number)
     call lnw_pvar_get_index('exchanges', index, code)
     call check(code == MPI_SUCCESS .and. index < number, 'lnw_pvar_get_index')
@@ -642,6 +675,15 @@ contains
     call lnw_cvar_get_num(number)
     call lnw_cvar_get_index('lnw_tune', index, code)
     call check(code == MPI_SUCCESS .and. index < number, 'lnw_cvar_get_index')
+    call lnw_cvar_get_info(index, name, environment, description, code)
+    call check(code == MPI_SUCCESS .and. name == 'lnw_tune' .and. environment == 'LANEWAY_TUNE' .and. &
+               len_trim(description) == len(description), 'lnw_cvar_get_info')
+    call lnw_cvar_get_info(number, name, environment, description, code)
+    call check_error(code, 'index', 'a control variable that is none')
+    call lnw_pvar_get_index('exchanges', index, code)
+    call lnw_pvar_get_info(index, name, description, code)
+    call check(code == MPI_SUCCESS .and. name == 'exchanges' .and. description /= '', 'lnw_pvar_get_info')
+    call lnw_cvar_get_index('lnw_tune', index, code)
     call lnw_cvar_read(index, MPI_COMM_NULL, text, length, code)
     call check(code == MPI_SUCCESS .and. text == 'mode' .and. length == 5, 'lnw_cvar_read')
   end subroutine
@@ -780,6 +822,7 @@ contains
       call MPI_F_sync_reg(x)
       call MPI_F_sync_reg(y)
       call lnw_request_free(request)
+      call sides_of_halo(halo, merge(0, 1, i < 3), x)
       if (i < 3) then
         call check(all(x == [2 * rank, 2 * rank + 1, 2 * left + 1, 2 * right]), 'lnw_halo_init')
         call lnw_halo_reverse_init(halo, x, MPI_INTEGER, MPI_SUM, MPI_INFO_NULL, request, code)
