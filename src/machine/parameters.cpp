@@ -206,7 +206,6 @@ Parameters Parameters::between_devices() const {
   for (std::size_t i = 0; i < link_classes; ++i)
     if (!device_links[i].protocols.empty()) result.links[i] = device_links[i];
   if (known_link(device_links, LinkClass::node) != nullptr) result.node_overhead.byte = 0;
-  if (known_link(device_links, LinkClass::network) != nullptr) result.network_overhead.byte = 0;
   return result;
 }
 

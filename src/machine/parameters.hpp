@@ -122,7 +122,7 @@ struct Parameters {
   /// is known.
   [[nodiscard]] DeviceCopy device_copy(int processes) const;
   /// Of messages where the MPI library is given addresses on devices: those of device_links, as far as they are known.
-  /// No processor moves their bytes.
+  /// Inside a node no processor moves their bytes.
   [[nodiscard]] Parameters between_devices() const;
   /// The same where a byte stands for so many.
   [[nodiscard]] Parameters of_units(std::int64_t bytes) const;

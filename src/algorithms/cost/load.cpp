@@ -94,9 +94,6 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
   const double byte = hop.shared ? shared_byte(hop, parameters) : beta == 0 ? work.byte : std::min(work.byte, beta);
   const double seconds = (work.message * messages + byte * bytes) / 2 + (way == out ? combined_ * bytes : 0);
   load.processor += seconds;
-  Ends& ends = load.ends[index(hop.stage)][way];
-  ends.all += seconds;
-  ends.one = std::max(ends.one, seconds / messages);
   work_[index(hop.stage)] += seconds;
   if (way == in) {
     if (!hop.shared) load.posted += messages;
@@ -116,18 +113,6 @@ void NodeLoad::add(Rank rank, const Hop& hop, const Parameters& parameters, Way 
 double NodeLoad::shared_byte(const Hop& hop, const Parameters& parameters) const {
   if (hop.bytes <= default_mailbox_bytes * hop.messages) return parameters.shared_overhead.byte;
   return std::max(parameters.shared_overhead.byte, 2 * parameters.copy_beta(static_cast<int>(members_.size())));
-}
-
-/// Where each rank has a core, it sends and receives while messages are on their way. Of each stage that takes the
-/// latency, after it the work of one end, and one message's of the other. The rest is done meanwhile.
-double NodeLoad::behind_latency(const RankLoad& rank, const Parameters& parameters) const {
-  if (parameters.cores > 0) return 0;
-  double hidden = 0;
-  for (std::size_t s = 0; s < stages; ++s) {
-    const auto& [sent, received] = rank.ends[s];
-    hidden += std::min({latency_[s], sent.all - sent.one, received.all - received.one});
-  }
-  return hidden;
 }
 
 /// Where ranks share cores, stages are a pipeline: nothing is sent before the first message between nodes is gathered,
@@ -207,7 +192,7 @@ Prediction NodeLoad::predict(const Parameters& parameters, ModelKind kind, HostL
   Prediction result;
   StageCosts costs{};
   for (const RankLoad& rank : ranks_) {
-    result.processor = std::max(result.processor, processor(rank, parameters) - behind_latency(rank, parameters));
+    result.processor = std::max(result.processor, processor(rank, parameters));
     add_traffic(rank, result, costs);
   }
   result.link = std::max(result.link, device_links_);

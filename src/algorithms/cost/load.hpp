@@ -96,11 +96,6 @@ class NodeLoad {
 
  private:
   using Direction = std::array<std::array<LinearCost, link_classes>, stages>;
-  /// Work at one end of the messages of a stage, of all of them and of the longest.
-  struct Ends {
-    double all = 0;
-    double one = 0;
-  };
   struct RankLoad {
     Direction sent;
     Direction received;
@@ -108,7 +103,6 @@ class NodeLoad {
     double posted = 0;                   ///< receives of the MPI library
     bool crosses = false;                ///< sends to another node, or receives from there
     std::array<double, stages> waits{};  ///< seconds; 0: for nothing
-    std::array<std::array<Ends, 2>, stages> ends{};
   };
   enum Way : std::uint8_t { out, in };
   /// Of each stage, the most of any rank in either direction.
@@ -120,7 +114,6 @@ class NodeLoad {
   void add(Rank rank, const Hop& hop, const Parameters& parameters, Way way);
   [[nodiscard]] RankLoad& load_of(Rank rank);
   [[nodiscard]] static double processor(const RankLoad& rank, const Parameters& parameters);
-  [[nodiscard]] double behind_latency(const RankLoad& rank, const Parameters& parameters) const;
   [[nodiscard]] double shared_byte(const Hop& hop, const Parameters& parameters) const;
   [[nodiscard]] double fill(const Parameters& parameters) const;
   [[nodiscard]] double fill_of_own_cores(double busiest) const;
