@@ -72,7 +72,7 @@ def what_is_reported():
 
 def allocations():
     for kind in ("persistent", "nonblocking", "mixed"):
-        status, output = run((4, {"LANEWAY_P2P": "1"}, [halo, kind, "200", "500", "allocations"]))
+        status, output = run((4, {"LANEWAY_P2P": "1"}, [halo, kind, "200", "250", "allocations"]))
         check(status == 0 and "all checks hold" in output, f"{kind}: calls allocate nothing: {output}")
 
 

@@ -262,7 +262,7 @@ bool begin_sending(const UserMessage& message, Known& comm, Mode mode, NodeQueue
   const std::uint64_t number = stream.sent++;
   const Layout layout = layout_of(message.type);
   const MPI_Count bytes = layout.size * message.count;
-  const bool fits = bytes <= engine.limit && mode != Mode::synchronous;
+  const bool fits = bytes <= static_cast<MPI_Count>(NodeQueues::most_of_entry) && mode != Mode::synchronous;
   ++engine.counts.between;
   if (stream.from == never) {
     if (!fits || number < engine.after || !comm.is_promised) return false;
@@ -428,6 +428,8 @@ void begin() {
 namespace {
 
 constexpr int quiet_turns = 3;
+/// Asking MPI for a bundle is a turn of its engine, which waits of all calls would pay for.
+constexpr std::uint32_t idle_turns = 64;
 
 /// Ranks that share a core with this one put nothing while it looks at the clock: they are given their turns first.
 void flush_if_quiet(int node) {
@@ -446,7 +448,7 @@ void progress() {
   if (!on || inside) return;
   const Inside scope;
   engine.queues->take_own(engine.number_in_node[static_cast<std::size_t>(engine.rank)], take);
-  receive_bundles();
+  if (engine.queues->any_receiving() || ++engine.turns % idle_turns == 0) receive_bundles();
   while (!engine.overflow.empty()) {
     const auto& [rank, whole] = engine.overflow.front();
     if (!engine.queues->give(rank, whole.data(), whole.size())) break;

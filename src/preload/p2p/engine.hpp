@@ -145,7 +145,6 @@ struct Engine {
   int rank = 0;
   bool is_promised = false;  ///< for all communicators
   std::uint64_t after = 3;   ///< messages of a stream that stay MPI's
-  int limit = 8 << 10;       ///< bytes of an entry
   double patience = 20e-6;   ///< seconds after which a bundle leaves when nothing is put any more
   double longest = 2e-3;     ///< and in any case
   std::vector<int> node_of;  ///< by rank
@@ -198,6 +197,8 @@ struct Engine {
     int turns = 0;
   };
   std::vector<Watched> watched;  ///< by node: for how many turns nothing has been put
+  int receiving = 0;             ///< receives of counted messages that are active
+  std::uint32_t turns = 0;
   int next_own_way = 0;
   PointToPoint counts;
 };
@@ -235,6 +236,13 @@ bool is_complete(Operation& operation);
 /// Of one that is complete. Returns its error, of which nobody has been told.
 int finish(Operation& operation, MPI_Request* request, MPI_Status* status);
 
+/// Whether more receives of counted messages are active, or fewer.
+inline void count_receiving(int more) {
+  const bool before = engine.receiving != 0;
+  engine.receiving += more;
+  if ((engine.receiving != 0) != before) engine.queues->set_receiving(!before);
+}
+
 /// Where the stream has not been handed over, by `at_mpi()`.
 inline void begin_receiving(Operation& operation, const auto& at_mpi) {
   ReceiveStream& stream = engine.receives[{operation.comm->id, operation.message.peer, operation.message.tag}];
@@ -245,9 +253,12 @@ inline void begin_receiving(Operation& operation, const auto& at_mpi) {
   if (operation.number < stream.from) {
     operation.error = at_mpi();
     operation.state = State::at_mpi;
-    if (operation.error == MPI_SUCCESS) stream.at_mpi.push_back(&operation);
+    if (operation.error != MPI_SUCCESS) return;
+    stream.at_mpi.push_back(&operation);
+    count_receiving(1);
     return;
   }
+  count_receiving(1);
   operation.state = State::waiting;
   stream.waiting.push_back(&operation);
   give_what_has_come(stream);

@@ -19,12 +19,13 @@ constexpr std::size_t rounded(std::size_t bytes) {
 NodeQueues::NodeQueues(const SharedSegment& segment, int ranks, int nodes) : nodes_(nodes) {
   const std::size_t mailboxes = rounded(sizeof(Mailbox)) * static_cast<std::size_t>(ranks);
   const std::size_t outboxes = rounded(sizeof(Outbox) * static_cast<std::size_t>(nodes));
-  const std::size_t words = sizeof(std::uint64_t) * (static_cast<std::size_t>(nodes) / 64 + 1);
-  memory_ = segment.map(SharedSegment::header_bytes + mailboxes + outboxes + words);
+  const std::size_t words = rounded(sizeof(std::uint64_t) * (static_cast<std::size_t>(nodes) / 64 + 1));
+  memory_ = segment.map(SharedSegment::header_bytes + mailboxes + outboxes + words + sizeof(std::atomic<int>));
   std::byte* const begin = memory_.get() + SharedSegment::header_bytes;
   mailboxes_ = reinterpret_cast<Mailbox*>(begin);
   outboxes_ = reinterpret_cast<Outbox*>(begin + mailboxes);
   nonempty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(begin + mailboxes + outboxes);
+  receiving_ = reinterpret_cast<std::atomic<int>*>(begin + mailboxes + outboxes + words);
 }
 
 double NodeQueues::now() {
@@ -35,7 +36,6 @@ NodeQueues::Place NodeQueues::put(int node, const Item& item, const std::byte* d
                                   Bundles& bundles) {
   Outbox& outbox = outboxes_[node];
   const std::lock_guard hold(outbox.held);
-  if (outbox.filled + item.size() > bundle_bytes) leave(outbox, node, bundles);
   if (outbox.filled == 0) {
     outbox.since = now();
     bits(node).fetch_or(std::uint64_t{1} << (node % 64));
@@ -54,8 +54,9 @@ NodeQueues::Place NodeQueues::put(int node, const Item& item, const std::byte* d
       outbox.lower = 0;
     }
   }
-  if (outbox.turn != 0 && put - outbox.left.load(std::memory_order_relaxed) >= outbox.turn)
-    leave(outbox, node, bundles);
+  const bool ends_turn = outbox.turn != 0 && put - outbox.begun >= outbox.turn;
+  if (ends_turn) outbox.begun = put;
+  if (ends_turn || outbox.filled >= full_bytes) leave(outbox, node, bundles);
   return {node, put};
 }
 
@@ -79,7 +80,9 @@ std::uint64_t NodeQueues::put_for(int node) const {
 void NodeQueues::flush(int node, Bundles& bundles) {
   Outbox& outbox = outboxes_[node];
   const std::unique_lock hold(outbox.held, std::try_to_lock);
-  if (hold && outbox.filled > 0) leave(outbox, node, bundles);
+  if (!hold || outbox.filled == 0) return;
+  outbox.begun = outbox.put.load(std::memory_order_relaxed);
+  leave(outbox, node, bundles);
 }
 
 bool NodeQueues::any_put() const {

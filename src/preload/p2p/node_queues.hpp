@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes/types.hpp"
+#include "base/bytes/wire.hpp"
 #include "base/process/spin_lock.hpp"
 #include "runtime/carriers/node/shared_segment.hpp"
 
@@ -41,7 +42,10 @@ class Bundles {
 /// The memory in which ranks of a node gather entries for other nodes, and find those for themselves.
 class NodeQueues {
  public:
-  static constexpr std::size_t bundle_bytes = 56 << 10;
+  static constexpr std::size_t most_of_entry = 8 << 10;  ///< bytes of its message
+  /// What a bundle leaves with: it is handed on in the other node while the next one is on the wire.
+  static constexpr std::size_t full_bytes = 8 << 10;
+  static constexpr std::size_t bundle_bytes = full_bytes + sizeof(Item) + most_of_entry;
   static constexpr std::size_t mailbox_bytes = 256 << 10;
   /// Where an entry has been put.
   struct Place {
@@ -76,6 +80,10 @@ class NodeQueues {
   [[nodiscard]] bool give(int rank, const std::byte* item, std::size_t bytes);
   /// Calls `visit` with each entry that has come for `rank`, the calling one.
   void take_own(int rank, const std::function<void(const std::byte*)>& visit);
+  /// The calling rank waits for messages from other nodes from now on, or no more.
+  void set_receiving(bool receives) { receiving_->fetch_add(receives ? 1 : -1, std::memory_order_relaxed); }
+  /// Whether any does.
+  [[nodiscard]] bool any_receiving() const { return receiving_->load(std::memory_order_relaxed) != 0; }
   /// @}
 
  private:
@@ -90,6 +98,7 @@ class NodeQueues {
     std::atomic<std::uint64_t> left;  ///< how many entries have
     std::atomic<std::uint64_t> put;
     std::uint64_t turn;    ///< how many entries streams put between their turns; 0: not known
+    std::uint64_t begun;   ///< how many had been put when the turn began
     std::uint64_t lower;   ///< how often that has been fewer, one after another
     double since;          ///< when the first entry was put that is still here
     std::uint64_t filled;  ///< bytes
@@ -104,6 +113,7 @@ class NodeQueues {
   Mailbox* mailboxes_;
   Outbox* outboxes_;
   std::atomic<std::uint64_t>* nonempty_;
+  std::atomic<int>* receiving_;
   Bytes entry_;
 };
 

@@ -47,6 +47,7 @@ void tell(const Operation& operation, MPI_Status* status) {
 /// Of one that is complete. Returns its error, of which nobody has been told.
 int finish(Operation& operation, MPI_Request* request, MPI_Status* status) {
   const Inside scope;
+  if (!operation.sends && operation.stream != nullptr) count_receiving(-1);
   if (operation.state == State::at_mpi) {
     if (!operation.sends && operation.stream != nullptr) operation.stream->at_mpi.remove(&operation);
     if (!operation.persistent) leave_table(operation);

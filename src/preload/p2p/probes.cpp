@@ -50,7 +50,9 @@ bool may_find(MPI_Comm comm, int source) {
 
 bool probe(MPI_Comm comm, int source, int tag, MPI_Message* found, MPI_Status* status) {
   if (!may_find(comm, source)) return false;
+  count_receiving(1);
   advance();
+  count_receiving(-1);
   const Inside scope;
   const Known& known = *find_known(comm);
   Found* const entry = find(known.id, source, tag);

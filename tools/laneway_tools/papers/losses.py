@@ -126,6 +126,12 @@ def _preload_cost() -> Iterator[Pair]:
         yield row["call"], "the same call without the preload", float(row["as_called_ns"]) / float(row["direct_ns"])
 
 
+def _point_to_point() -> Iterator[Pair]:
+    for row in _rows("point-to-point.csv"):
+        if row["ratio"]:
+            yield f"{row['program']}, {row['bytes']} B, `{row['place']}`", "the program without the preload", 1 / float(row["ratio"])
+
+
 def _kokkos() -> Iterator[Pair]:
     for record in _records("kokkos.jsonl"):
         if "ratio" in record:
@@ -204,6 +210,7 @@ PAGES: dict[str, Callable[[], Iterator[Pair]]] = {
     "hypre": _hypre,
     "petsc": _petsc,
     "preload-cost": _preload_cost,
+    "point-to-point": _point_to_point,
     "kokkos": _kokkos,
     "channels": _channels,
     "queues": _queues,

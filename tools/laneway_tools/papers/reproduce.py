@@ -25,6 +25,7 @@ from laneway_tools.papers import (
     measured,
     multigrid,
     points,
+    repeated,
     rocm,
     scale,
     sources,
@@ -161,6 +162,7 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "channels": channels.channels,
     "collectives": clusters.collectives,
     "reductions": clusters.reductions,
+    "point-to-point": repeated.point_to_point,
 }
 _SOURCES = "sources"
 _LOSSES = "losses"
@@ -177,6 +179,7 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
     "channels": channels.draw,
     "collectives": clusters.draw_collectives,
     "reductions": clusters.draw_reductions,
+    "point-to-point": repeated.draw,
 }
 #: Page of results, and from a table of the figure to the page's tables.
 _PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
@@ -186,6 +189,7 @@ _PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
     "reductions": ("reductions.md", clusters.reductions_parts),
     "discovery": ("discovery.md", discovery.parts),
     "finders": ("discovery.md", discovery.finders_parts),
+    "point-to-point": ("point-to-point.md", repeated.parts),
 }
 
 
