@@ -10,7 +10,7 @@ run("${NM}" --defined-only "${WRAPPERS}")
 string(REGEX MATCHALL "laneway_next_MPI_[A-Za-z_]+" next "${said}")
 run("${NM}" --undefined-only "${OUTPUT}.joined")
 # Functions only: names of constants are in capitals.
-string(REGEX MATCHALL "U MPI_[A-Z][a-z][A-Za-z0-9_]*" called "${said}")
+string(REGEX MATCHALL "U MPI_[A-Z][a-z][A-Za-z0-9_]*|U MPIX_Comm_[a-z_]+" called "${said}")
 set(names "")
 foreach(name IN LISTS called)
   string(SUBSTRING "${name}" 2 -1 name)
