@@ -163,7 +163,8 @@ def describe(value: Any, what: str = "array", writable: bool = False) -> Array:
         raise TypeError(f"{what}: Python objects cannot be sent as an array")
     if writable and found.readonly:
         raise TypeError(f"{what}: the array is read-only")
-    if writable and any(extent > 1 and stride == 0 for extent, stride in zip(found.shape, found.strides, strict=True)):
+    is_empty = 0 in found.shape  # its strides may be 0
+    if writable and not is_empty and any(n > 1 and stride == 0 for n, stride in zip(found.shape, found.strides, strict=True)):
         raise TypeError(f"{what}: elements of the array are the same memory, which cannot be received into")
     return found if found.shape else replace(found, shape=(1,), strides=(found.dtype.itemsize,))
 
