@@ -105,7 +105,7 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
   report.nodes = run.nodes;
   report.goodput = goodput;
   report.iterations = options.iterations.timed;
-  report.in_a_row = options.in_a_row;
+  report.in_a_row = options.in_a_row && has_root(dense.kind);
   if (moves_data()) dense.fill(run.rank, task.send, task.receive, 0);
   connect_all(run);
   std::vector<DenseEntrant> entrants;
