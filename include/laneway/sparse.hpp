@@ -283,6 +283,98 @@ class Distributor {
   detail::Moves<T> moves_;
 };
 
+namespace detail {
+
+/// Elements that leave their rank, without gaps and by destination, and where the others are.
+template <class T>
+struct Leaving {
+  std::vector<int> destinations;
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Aint> displacements;
+  std::vector<T> elements;
+
+  /// A destination that is not in the communicator stays in the list, so that the call that gets it says so.
+  Leaving(std::span<const int> export_ranks, std::span<const T> all, int rank, int ranks) {
+    std::vector<std::size_t> begins(static_cast<std::size_t>(ranks));
+    for (const int to : export_ranks) {
+      if (to == rank || to == -1) continue;
+      if (to < 0 || to >= ranks)
+        add(to, 0, 0);
+      else
+        ++begins[static_cast<std::size_t>(to)];
+    }
+    std::size_t at = 0;
+    for (int to = 0; to < ranks; ++to) {
+      std::size_t& begin = begins[static_cast<std::size_t>(to)];
+      if (begin > 0) add(to, begin, at);
+      at += std::exchange(begin, at);
+    }
+    elements.resize(at);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (export_ranks[i] != rank && export_ranks[i] >= 0 && export_ranks[i] < ranks)
+        elements[begins[static_cast<std::size_t>(export_ranks[i])]++] = all[i];
+  }
+
+ private:
+  void add(int to, std::size_t count, std::size_t begin) {
+    destinations.push_back(to);
+    counts.push_back(static_cast<MPI_Count>(count));
+    displacements.push_back(static_cast<MPI_Aint>(begin));
+  }
+};
+
+}  // namespace detail
+
+/// Moves elements to the ranks that own them from now on, once: element i to `export_ranks[i]`, to none where that is
+/// -1. What comes back has the elements that stay first, in their order, then what arrives, by source in ascending
+/// order. Elements travel with the messages that find their owners, and those that stay are copied meanwhile. Where the
+/// same moves are made again, a Distributor saves the search. Collective; bad ranks are an error of `comm` on all
+/// ranks.
+///
+/// `memory` is used for what comes back; two arrays that take turns need no new memory in each step:
+///
+///     next = laneway::distribute<Particle>(comm, export_ranks, particles, std::move(next));
+///     std::swap(particles, next);
+template <class T>
+[[nodiscard]] std::vector<T> distribute(MPI_Comm comm, std::span<const int> export_ranks, std::span<const T> elements,
+                                        std::vector<T> memory = {}, const Hints& hints = {}) {
+  static_assert(std::is_trivially_copyable_v<T>, "laneway::distribute: T must be trivially copyable");
+  int rank = 0, ranks = 0;
+  check(MPI_Comm_rank(comm, &rank));
+  check(MPI_Comm_size(comm, &ranks));
+  const bool fits = export_ranks.size() == elements.size();
+  const detail::Leaving<T> leaving(fits ? export_ranks : std::span<const int>{}, fits ? elements : std::span<const T>{},
+                                   rank, ranks);
+  const Datatype<T> type;
+  LNW_Arrivals handle = LNW_ARRIVALS_NULL;
+  LNW_Request request = LNW_REQUEST_NULL;
+  // All ranks learn of an impossible number of destinations.
+  const int code = LNW_Isparse_alltoallv_c(
+      fits ? static_cast<int>(leaving.destinations.size()) : -1, leaving.destinations.data(), leaving.elements.data(),
+      leaving.counts.data(), leaving.displacements.data(), type.get(), comm, hints.get(), &handle, &request);
+  std::vector<T> moved = std::move(memory);
+  moved.clear();
+  if (code == MPI_SUCCESS) {
+    moved.reserve(elements.size() + elements.size() / 8);
+    for (std::size_t i = 0; i < elements.size();) {
+      const std::size_t begin = i;
+      while (i < elements.size() && export_ranks[i] == rank) ++i;
+      moved.insert(moved.end(), elements.begin() + static_cast<std::ptrdiff_t>(begin),
+                   elements.begin() + static_cast<std::ptrdiff_t>(i));
+      while (i < elements.size() && export_ranks[i] != rank) ++i;
+    }
+  }
+  const int end = code != MPI_SUCCESS ? code : LNW_Wait(&request, MPI_STATUS_IGNORE);
+  if (!fits)
+    throw std::invalid_argument("laneway::distribute: " + std::to_string(export_ranks.size()) + " export ranks of " +
+                                std::to_string(elements.size()) + " elements");
+  check(end);
+  const Arrivals arrivals(handle);
+  const std::span<const T> arrived = arrivals.data<T>();
+  moved.insert(moved.end(), arrived.begin(), arrived.end());
+  return moved;
+}
+
 /// Fetches elements that other ranks own, again and again: for each import the rank and its index there. The same
 /// element may be asked for many times.
 template <class T>

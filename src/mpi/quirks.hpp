@@ -39,6 +39,9 @@ struct Quirks {
   bool mixes_windows_up;
   /// MPI_Comm_idup runs on the communicator itself, whose other operations get into its way.
   bool duplicates_on_the_original;
+  /// Bytes of the messages between nodes into which relayed data is cut, unless lnw_network_message says others: longer
+  /// ones wait for an agreement each.
+  std::string_view network_message;
   /// Calls that wait let functions of this library advance (mpi/engine.hpp), and other processes run.
   bool waits_well;
 };

@@ -405,6 +405,45 @@ TEST_F(DenseTrialsTest, SumsOfFloatingPointNumbersAreNotTried) {
   EXPECT_TRUE(is_of_trial(reason(MPI_MAX)));
 }
 
+/// But under lnw_order=tried once, before the first result, for all vectors of a size: no bit changes afterwards.
+TEST_F(DenseTrialsTest, SumsOfFloatingPointNumbersAreTriedBeforeTheirFirstResult) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  const Setting order("LANEWAY_ORDER", "tried");
+  for (const double seconds : {1e-3, 0.0}) {
+    SCOPED_TRACE(seconds);
+    say_that_own_takes(seconds);
+    const long own_of_call = seconds > 0 ? 0 : 1;
+    const Comm comm = copy_of_world();
+    for (const int count : {9, 12, 15}) {
+      std::vector<double> mine(static_cast<std::size_t>(count)), first(mine.size()), all(mine.size());
+      for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (1 + rank() * 7 + static_cast<int>(i));
+      counts = {};
+      EXPECT_MPI(LNW_Allreduce(mine.data(), first.data(), count, MPI_DOUBLE, MPI_SUM, comm.get()));
+      if (count == 9)
+        EXPECT_GT(counts.own, 1) << "a trial runs MPI's own several times";
+      else
+        EXPECT_EQ(counts.own, own_of_call) << "of one size there is one trial";
+      for (int n = 0; n < 70; ++n) {
+        counts = {};
+        EXPECT_MPI(LNW_Allreduce(mine.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, comm.get()));
+        EXPECT_EQ(counts.own, own_of_call);
+        EXPECT_TRUE(all == first) << n;
+      }
+    }
+    std::array<double, 4> mine{1, 2, 3, 4}, all{};
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(
+        LNW_Allreduce_init(mine.data(), all.data(), 4, MPI_DOUBLE, MPI_SUM, comm.get(), MPI_INFO_NULL, &request));
+    EXPECT_TRUE(is_of_trial(told(request, "lnw_reason")));
+    EXPECT_EQ(told(request, "lnw_strategy") == "mpi", seconds == 0);
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT_EQ(all[2], 3.0 * size());
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+}
+
 TEST_F(DenseTrialsTest, NonblockingCallsAreTriedInALaterCallThatMayBlock) {
   skip_one_rank();
   if (IsSkipped()) return;

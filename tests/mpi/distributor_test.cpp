@@ -55,6 +55,44 @@ TEST_F(DistributorTest, MovesParticlesAndBringsThemBack) {
   }
 }
 
+/// In memory of an earlier step, what stays comes first.
+TEST_F(DistributorTest, MovesParticlesInOneCall) {
+  std::vector<Particle> moved;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(effort(12)); ++seed) {
+    const std::vector<int> ranks = random_ranks(seed, rank(), size());
+    std::vector<Particle> mine, stays, comes;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      mine.push_back(particle_of(rank(), i, 0));
+      if (ranks[i] == rank()) stays.push_back(mine.back());
+    }
+    for (int source = 0; source < size(); ++source) {
+      const std::vector<int> theirs = random_ranks(seed, source, size());
+      for (std::size_t i = 0; source != rank() && i < theirs.size(); ++i)
+        if (theirs[i] == rank()) comes.push_back(particle_of(source, i, 0));
+    }
+    moved = laneway::distribute<Particle>(MPI_COMM_WORLD, ranks, mine, std::move(moved));
+    stays.insert(stays.end(), comes.begin(), comes.end());
+    EXPECT_EQ(moved, stays) << "seed " << seed;
+  }
+}
+
+TEST_F(DistributorTest, OneCallSaysWhatIsWrongOnAllRanks) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const std::vector<Particle> mine(2);
+  const std::vector<int> stay(2, rank());
+  const bool is_wrong = rank() == size() - 1;
+  EXPECT_THROW((void)laneway::distribute<Particle>(MPI_COMM_WORLD, is_wrong ? std::vector<int>{0, size()} : stay, mine),
+               MpiError);
+  const auto short_by_one = [&] {
+    (void)laneway::distribute<Particle>(MPI_COMM_WORLD, is_wrong ? std::span(stay).first(1) : std::span(stay), mine);
+  };
+  if (is_wrong)
+    EXPECT_THROW(short_by_one(), std::invalid_argument);
+  else
+    EXPECT_THROW(short_by_one(), MpiError);
+  EXPECT_EQ(laneway::distribute<Particle>(MPI_COMM_WORLD, stay, mine), mine);
+}
+
 /// Runs a persistent request once, and frees it.
 void run_once(LNW_Request& request) {
   EXPECT_MPI(LNW_Start(&request));

@@ -134,6 +134,65 @@ class LanewayBlocking final : public DenseCandidate {
   MPI_Comm comm_;
 };
 
+/// Begun and waited for at once: what a program does in between is not timed.
+class LanewayNonblocking final : public DenseCandidate {
+ public:
+  LanewayNonblocking(const std::string& rule, const DenseTask& task)
+      : task_(task), comm_(task.communicators.get(rule, [&] { return with_rule(rule, task); })) {}
+
+  void run() override {
+    LNW_Request request = start();
+    LNW_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
+ private:
+  LNW_Request start() {
+    LNW_Request request = LNW_REQUEST_NULL;
+    const DenseBlocks& b = task_.blocks;
+    std::byte* const in = task_.receive.data();
+    const std::byte* const out = task_.send.data();
+    const Rank root = task_.dense.root;
+    const int bytes = bytes_of(task_);
+    switch (task_.dense.kind) {
+      case DenseKind::alltoall:
+        LNW_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_, &request);
+        break;
+      case DenseKind::alltoallv:
+        LNW_Ialltoallv(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(),
+                       b.receive_displacements.data(), MPI_BYTE, comm_, &request);
+        break;
+      case DenseKind::allgather:
+        LNW_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_, &request);
+        break;
+      case DenseKind::gather:
+        LNW_Igather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_, &request);
+        break;
+      case DenseKind::scatter:
+        LNW_Iscatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_, &request);
+        break;
+      case DenseKind::bcast:
+        LNW_Ibcast(in, bytes, MPI_BYTE, root, comm_, &request);
+        break;
+      case DenseKind::reduce:
+        LNW_Ireduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, root, comm_, &request);
+        break;
+      case DenseKind::allreduce:
+        LNW_Iallreduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, comm_, &request);
+        break;
+      case DenseKind::reduce_scatter:
+        LNW_Ireduce_scatter(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, comm_, &request);
+        break;
+      default:
+        LNW_Ibarrier(comm_, &request);
+        break;
+    }
+    return request;
+  }
+
+  const DenseTask& task_;
+  MPI_Comm comm_;
+};
+
 class LanewayPersistent final : public DenseCandidate {
  public:
   LanewayPersistent(const std::string& rule, const DenseTask& task) {
@@ -235,7 +294,9 @@ Dense family(DenseKind kind) {
   }
 }
 
-constexpr std::string_view persistent_suffix = ":persistent";
+/// After the name of a rule; without one a call blocks.
+constexpr std::string_view persistent = ":persistent";
+constexpr std::string_view nonblocking = ":nonblocking";
 
 std::vector<std::string> rules_of(DenseKind kind) {
   std::vector<std::string> names{"auto"};
@@ -249,17 +310,20 @@ std::vector<std::string> rules_of(DenseKind kind) {
 
 std::vector<std::string> laneway_names(DenseKind kind) {
   std::vector<std::string> names = rules_of(kind);
-  for (const std::string& name : rules_of(kind)) names.push_back(name + std::string(persistent_suffix));
+  for (const std::string& name : rules_of(kind)) names.push_back(name + std::string(persistent));
   return names;
 }
 
 std::unique_ptr<DenseCandidate> make_laneway(const std::string& name, const DenseTask& task) {
-  const bool is_persistent = name.ends_with(persistent_suffix);
-  const std::string rule = is_persistent ? name.substr(0, name.size() - persistent_suffix.size()) : name;
+  std::string_view form;
+  for (const std::string_view one : {persistent, nonblocking})
+    if (name.ends_with(one)) form = one;
+  const std::string rule = name.substr(0, name.size() - form.size());
   for (const std::string& known : rules_of(task.dense.kind)) {
     if (known != rule) continue;
-    // Simulated ranks share their environment, and virtual times of both ways are alike.
-    if (is_persistent || simulated) return std::make_unique<LanewayPersistent>(rule, task);
+    // Simulated ranks share their environment, and virtual times of all forms are alike.
+    if (form == persistent || simulated) return std::make_unique<LanewayPersistent>(rule, task);
+    if (form == nonblocking) return std::make_unique<LanewayNonblocking>(rule, task);
     return std::make_unique<LanewayBlocking>(rule, task);
   }
   return nullptr;

@@ -1,4 +1,5 @@
-// Particles that change their owners: a distributor, made anew in each step, beside what programs write with MPI.
+// Particles that change their owners: by one call, by a distributor that is made anew in each step or kept, beside what
+// programs write with MPI.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -46,6 +47,7 @@ static_assert(sizeof(Particle) == 64);
 struct Step {
   std::vector<Particle> particles;
   std::vector<int> owners;
+  std::unique_ptr<Distributor<Particle>> kept = nullptr;  // of these owners, once it was made
 };
 
 /// A part of a rank's particles goes to some other ranks, which are others in each step.
@@ -73,16 +75,26 @@ void check_code(int code, const char* call) {
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-std::vector<Particle> by_distributor(const Step& step) {
+void by_one_call(Step& step, std::vector<Particle>& arrived) {
+  arrived = distribute<Particle>(MPI_COMM_WORLD, step.owners, step.particles, std::move(arrived));
+}
+
+void by_distributor(Step& step, std::vector<Particle>& arrived) {
   Distributor<Particle> distributor(MPI_COMM_WORLD, step.owners);
-  std::vector<Particle> arrived(distributor.imports());
+  arrived.resize(distributor.imports());
   distributor.distribute(step.particles, arrived);
-  return arrived;
+}
+
+/// Owners are those of the last time: what has been found then is used again.
+void by_kept_distributor(Step& step, std::vector<Particle>& arrived) {
+  if (!step.kept) step.kept = std::make_unique<Distributor<Particle>>(MPI_COMM_WORLD, step.owners);
+  arrived.resize(step.kept->imports());
+  step.kept->distribute(step.particles, arrived);
 }
 
 /// An array as long as the communicator, summed and scattered, says how many will send. They send how much, and then
 /// the particles. What stays is copied.
-std::vector<Particle> by_reduce_scatter(const Step& step) {
+void by_reduce_scatter(Step& step, std::vector<Particle>& arrived) {
   constexpr int count_tag = 1, data_tag = 2;
   const MPI_Comm comm = MPI_COMM_WORLD;
   int rank = 0, ranks = 0;
@@ -116,7 +128,7 @@ std::vector<Particle> by_reduce_scatter(const Step& step) {
     coming[static_cast<std::size_t>(status.MPI_SOURCE)] = count;
   }
   coming[self] = counts[self];
-  std::vector<Particle> arrived(static_cast<std::size_t>(std::accumulate(coming.begin(), coming.end(), 0)));
+  arrived.resize(static_cast<std::size_t>(std::accumulate(coming.begin(), coming.end(), 0)));
   std::size_t at = 0, stays_at = 0;
   for (std::size_t i = 0; i < size; at += static_cast<std::size_t>(coming[i]), ++i) {
     if (i == self) stays_at = at;
@@ -133,23 +145,29 @@ std::vector<Particle> by_reduce_scatter(const Step& step) {
   for (std::size_t i = 0; i < step.particles.size(); ++i)
     if (step.owners[i] == rank) arrived[stays_at++] = step.particles[i];
   check_code(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  return arrived;
 }
 
 struct Mover {
   std::string name;
-  std::vector<Particle> (*move)(const Step&);
+  void (*move)(Step&, std::vector<Particle>& arrived);
 };
 
-bool are_equal(const std::vector<Particle>& a, const std::vector<Particle>& b) {
+/// Whatever the order.
+bool are_equal(std::vector<Particle> a, std::vector<Particle> b) {
+  std::ranges::sort(a, {}, &Particle::id);
+  std::ranges::sort(b, {}, &Particle::id);
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Particle)) == 0);
 }
 
-/// Both move the same particles into the same order.
-bool move_alike(const Run& run, std::span<const Mover> movers, const Step& step) {
-  const std::vector<Particle> first = movers.front().move(step);
+/// All move the same particles.
+bool move_alike(const Run& run, std::span<const Mover> movers, Step& step) {
+  std::vector<Particle> first, other;
+  movers.front().move(step, first);
   int wrong = 0;
-  for (const Mover& mover : movers.subspan(1)) wrong += are_equal(mover.move(step), first) ? 0 : 1;
+  for (const Mover& mover : movers.subspan(1)) {
+    mover.move(step, other);
+    wrong += are_equal(other, first) ? 0 : 1;
+  }
   std::array<std::int64_t, 3> sums = {wrong, static_cast<std::int64_t>(first.size()), 0};
   for (const Particle& particle : first) sums[2] += particle.id;
   check_code(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
@@ -161,21 +179,25 @@ int report_distribute(const Run& run, const DistributeOptions& options) {
   if (!run.machine.empty()) setenv("LANEWAY_MACHINE", run.machine.c_str(), 1);
   int rank = 0;
   check_code(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  const std::array<Mover, 2> movers = {Mover{"laneway::Distributor", by_distributor},
+  const std::array<Mover, 4> movers = {Mover{"laneway::distribute", by_one_call},
+                                       Mover{"laneway::Distributor", by_distributor},
+                                       Mover{"laneway::Distributor, kept", by_kept_distributor},
                                        Mover{"reduce_scatter, Isend, Irecv", by_reduce_scatter}};
   // Partners of a step are new, so that finding them is part of it.
   constexpr int different_steps = 4;
   std::vector<Step> steps;
   for (int i = 0; i < different_steps; ++i) steps.push_back(step_of(rank, run.ranks, options, i));
-  for (const Step& step : steps)
+  for (Step& step : steps)
     if (!move_alike(run, movers, step)) {
-      if (run.is_root()) std::cerr << "laneway-bench distribute: particles are lost, or differ between the two ways\n";
+      if (run.is_root()) std::cerr << "laneway-bench distribute: particles are lost, or differ between the ways\n";
       return EXIT_FAILURE;
     }
-  std::array<std::size_t, 2> next{};
+  std::array<std::size_t, movers.size()> next{};
+  // Of each way, used again in each step as programs do.
+  std::array<std::vector<Particle>, movers.size()> arrived;
   std::vector<std::function<void()>> actions;
   for (std::size_t i = 0; i < movers.size(); ++i)
-    actions.emplace_back([&, i] { (void)movers[i].move(steps[next[i]++ % steps.size()]); });
+    actions.emplace_back([&, i] { movers[i].move(steps[next[i]++ % steps.size()], arrived[i]); });
   const Samples samples = measure(MPI_COMM_WORLD, actions, {.timed = options.iterations});
   const auto leaving =
       std::count_if(steps[0].owners.begin(), steps[0].owners.end(), [&](int to) { return to != rank; });

@@ -183,7 +183,7 @@ void add_dense(CLI::App& command, Action& action) {
   command
       .add_option("--candidate", options->candidates,
                   "mpi, mpi-again, mpi-nonblocking, mpi:ALGORITHM, messages, rma:WAY, auto, canonical, exact, or a "
-                  "rule; with :persistent; "
+                  "rule; with :persistent or :nonblocking; "
                   "all by mpi:*, rma:*, laneway:*")
       ->delimiter(',')
       ->capture_default_str();

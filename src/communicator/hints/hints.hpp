@@ -13,6 +13,7 @@
 #include "algorithms/neighborhood/strategy.hpp"
 #include "algorithms/trials/expected_exchanges.hpp"
 #include "communicator/hints/hint_values.hpp"
+#include "mpi/quirks.hpp"
 #include "plan/memory_path.hpp"
 #include "runtime/carriers/local_options.hpp"
 
@@ -43,9 +44,14 @@ enum class Tuning : std::uint8_t {
 /// In which order operations that reduce combine.
 enum class ReductionOrder : std::uint8_t {
   fixed,      ///< the plan says: the same in every run
+  tried,      ///< the plan says that a trial has chosen before the first result: the same for the rest of a run
   canonical,  ///< by rank, whatever the strategy and the placement
   exact       ///< as canonical; sums of floating-point numbers in any order, with the bits of one that rounds once
 };
+
+[[nodiscard]] constexpr bool is_by_rank(ReductionOrder order) {
+  return order == ReductionOrder::canonical || order == ReductionOrder::exact;
+}
 
 /// How exchanges progress while their ranks are in no call of this library.
 enum class ProgressHint : std::uint8_t {
@@ -183,9 +189,11 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_relay_message", "LANEWAY_RELAY_MESSAGE", "16384",
      hint::bytes<&Hints::lowering, &LoweringOptions::relay_message_bytes>,
      "on-node parts of relayed data share messages up to this size"},
-    {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", "57344",
+    {"lnw_network_message", "LANEWAY_NETWORK_MESSAGE", quirks.network_message,
      hint::bytes<&Hints::lowering, &LoweringOptions::network_message_bytes>,
-     "between nodes, relayed data is cut into messages of this size; `0`: not cut"},
+     "between nodes, relayed data is cut into messages of this size; `0`: not cut. Over MPICH and its descendants the "
+     "default is 16384, "
+     "since it agrees on each longer message"},
     {"lnw_transport", "LANEWAY_TRANSPORT", "auto",
      hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none, Sharing::puts>(
          "auto, node, p2p, rma"),
@@ -223,9 +231,13 @@ inline constexpr HintRow hint_rows[] = {
      "same "
      "order on all ranks; they share it, see below; `0`: each has its own"},
     {"lnw_order", "LANEWAY_ORDER", "fixed",
-     hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::canonical, ReductionOrder::exact>(
-         "fixed, canonical, exact"),
+     hint::choice<&Hints::order, ReductionOrder::fixed, ReductionOrder::tried, ReductionOrder::canonical,
+                  ReductionOrder::exact>("fixed, tried, canonical, exact"),
      "reductions: `fixed`: persistent ones combine in an order that the strategy says, the same in every run; "
+     "`tried`: collectives that add floating-point numbers may be MPI's own or by any strategy, as a trial finds "
+     "before "
+     "their first result, for all vectors below the next power of two: the same from then on, and another in another "
+     "run; "
      "`canonical`: by rank, so that results depend on neither strategy nor placement; then relays take every "
      "contribution along by itself; `exact`: as `canonical`, but collectives that add `float`, `double` or complex "
      "numbers of them have results that depend on the numbers alone ([how](../concepts/reductions.md)). `reducew`, "

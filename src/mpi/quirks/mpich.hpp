@@ -22,6 +22,8 @@ inline constexpr Quirks quirks = {
     .destroys_active_communicators = false,
     .mixes_windows_up = false,
     .duplicates_on_the_original = false,
+    // Over TCP, UCX asks before it sends more than some 16 KiB (docs/results/libraries.md).
+    .network_message = "16384",
     .waits_well = false,
 };
 

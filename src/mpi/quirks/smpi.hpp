@@ -21,6 +21,8 @@ inline constexpr Quirks quirks = {
     .destroys_active_communicators = false,
     .mixes_windows_up = false,
     .duplicates_on_the_original = false,
+    // Simulated machines are as Open MPI's.
+    .network_message = "57344",
     .waits_well = false,
 };
 

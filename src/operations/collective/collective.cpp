@@ -28,7 +28,7 @@ constexpr const char* between_groups = "the communicator joins two groups";
 constexpr const char* of_some_ranks = "some ranks of the communicator have no neighbors, and take part in nothing";
 
 CheckedCollective check(const CollectiveCall& call, const Place& place, const DenseKnowledge* known) {
-  return {call, place.rank, place.ranks, known != nullptr && known->hints.order != ReductionOrder::fixed};
+  return {call, place.rank, place.ranks, known != nullptr && is_by_rank(known->hints.order)};
 }
 
 /// What a blocking or a nonblocking call comes to.
@@ -56,9 +56,13 @@ std::shared_ptr<CachedCollective> plan_call(Communicator& communicator,
   made->version = blocks ? 0 : calls.version();
   Candidates candidates =
       candidates_of(*known, checked, blocks ? may_once(checked) : DenseMay{.phases = phases, .ask_others = false});
+  const TrialResult* found = nullptr;
+  if (blocks && candidates.only.empty())
+    found = calls.try_sums(CallForm::blocking, checked, known, communicator, *made->comm, place.comm);
   if (blocks || (candidates.only.empty() && !checked.is_of_one_rule()))
     made->tuned = calls.find(blocks ? CallForm::blocking : CallForm::nonblocking, checked, known);
-  made->reasons = pick(std::move(candidates), made->tuned && !blocks ? made->tuned->found() : nullptr);
+  if (made->tuned && !blocks) found = made->tuned->found();
+  made->reasons = pick(std::move(candidates), found);
   made->rule = find_rule(checked.facts.kind, made->reasons.strategy);
   if (blocks) {
     const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
@@ -303,6 +307,15 @@ int run_dense(MPI_Comm comm, const CollectiveCall& call) {
   return run_by_hints(Place(comm), call, std::move(cached));
 }
 
+void try_sums(MPI_Comm comm, const CollectiveCall& call) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<const DenseKnowledge> known = know_dense(communicator);
+  const CheckedCollective checked = check(call, Place(comm), known.get());
+  if (!candidates_of(*known, checked, may_once(checked)).only.empty()) return;
+  (void)communicator.attachment<DenseAutotuner>().try_sums(CallForm::blocking, checked, known, communicator,
+                                                           *communicator.private_comm(), comm);
+}
+
 Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
   const Place place(comm);
   if (place.is_inter) return mpi_reasons(between_groups);
@@ -313,9 +326,8 @@ Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call) {
     return reasons_of_dense(comm, exact->call());
   if (std::optional<Reasons> reasons = reasons_on_shared_device(communicator, *known, call)) return *std::move(reasons);
   const CheckedCollective checked = check(call, place, known.get());
-  const std::shared_ptr<const TunedDense> tuned =
-      communicator.attachment<DenseAutotuner>().look_up(CallForm::blocking, checked, known);
-  return pick(candidates_of(*known, checked, may_once(checked)), tuned ? tuned->found() : nullptr);
+  return pick(candidates_of(*known, checked, may_once(checked)),
+              communicator.attachment<DenseAutotuner>().look_up(CallForm::blocking, checked, known));
 }
 
 std::unique_ptr<Request> start_dense(MPI_Comm comm, const CollectiveCall& call) {

@@ -12,6 +12,9 @@ namespace laneway {
 /// Runs a dense operation. Returns MPI's code where it is MPI's own, whose error handler has been called then.
 int run_dense(MPI_Comm comm, const CollectiveCall& call);
 
+/// Sums of floating-point numbers are tried here, under lnw_order=tried and where they have not been. Collective.
+void try_sums(MPI_Comm comm, const CollectiveCall& call);
+
 /// By which rule, or MPI's own operation, run_dense runs such a call, and why. Collective in a communicator's first
 /// one.
 [[nodiscard]] Reasons reasons_of_dense(MPI_Comm comm, const CollectiveCall& call);

@@ -34,7 +34,7 @@ std::int64_t mean_block_bytes(const CheckedCollective& checked, const PrivateCom
 
 void CollectiveFamily::propose(Proposal& proposal) {
   (void)read_collective(hints_.collective, call_.kind);
-  checked_.emplace(call_, comm_.rank(), comm_.size(), hints_.order != ReductionOrder::fixed);
+  checked_.emplace(call_, comm_.rank(), comm_.size(), is_by_rank(hints_.order));
   proposal.flags = {is_on_host(call_)};
 }
 
@@ -58,8 +58,12 @@ Candidates CollectiveFamily::candidates(Use use) {
       *known_, *checked_, {.phases = phases_, .know_mean = true, .use_memory = true, .exceed_limit = is_request});
   if (!is_request) return candidates;
   DenseAutotuner& calls = communicator_.attachment<DenseAutotuner>();
-  if (are_on_hosts_ && candidates.only.empty() && !checked_->is_of_one_rule())
-    tuned_ = calls.find(CallForm::persistent, *checked_, known_);
+  if (are_on_hosts_ && candidates.only.empty()) {
+    if (checked_->is_of_one_rule())
+      found_ = calls.try_sums(CallForm::persistent, *checked_, known_, communicator_, comm_, users_);
+    else
+      tuned_ = calls.find(CallForm::persistent, *checked_, known_);
+  }
   const bool measures = hints_.tuning == Tuning::measure;
   if (tuned_) calls.count(*tuned_, measures ? std::numeric_limits<double>::infinity() : hints_.exchanges);
   if (calls.are_due()) calls.tune(communicator_, comm_, users_);
@@ -67,7 +71,7 @@ Candidates CollectiveFamily::candidates(Use use) {
 }
 
 std::optional<TrialResult> CollectiveFamily::tuned(Candidates&) {
-  const TrialResult* const found = tuned_ ? tuned_->found() : nullptr;
+  const TrialResult* const found = tuned_ ? tuned_->found() : found_;
   return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 

@@ -44,8 +44,9 @@ class CollectiveFamily final : public AlgorithmFamily {
   Hints hints_;
   std::optional<CheckedCollective> checked_;
   std::shared_ptr<const DenseKnowledge> known_;
-  bool are_on_hosts_ = false;          // the buffers of all ranks
-  std::shared_ptr<TunedDense> tuned_;  // null: such calls are not tried
+  bool are_on_hosts_ = false;           // the buffers of all ranks
+  std::shared_ptr<TunedDense> tuned_;   // null: such calls are not tried
+  const TrialResult* found_ = nullptr;  // of sums
   const DenseRule* rule_ = nullptr;
   std::unique_ptr<Work> on_device_;  // null: no device of all ranks is shared
 };

@@ -1,6 +1,7 @@
 #include "operations/collective/tuned.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -45,7 +46,7 @@ class DenseTrial {
         send_(static_cast<std::size_t>(bytes_.send) + 1),
         receive_(static_cast<std::size_t>(bytes_.receive) + 1),
         call_(tuned.key().call_class.call(buffers())),
-        checked_(call_, comm.rank(), comm.size(), known_.hints.order != ReductionOrder::fixed) {}
+        checked_(call_, comm.rank(), comm.size(), is_by_rank(known_.hints.order)) {}
 
   Result use_named(const DenseRule& rule) {
     add(rule);
@@ -154,8 +155,8 @@ class DenseTrial {
   Result use(Way& way, Result result) {
     result.best = way.rule;
     result.state = TunedDense::State::rule;
-    // A request has memory of its own, for others of the kind may be active at the same time.
-    if (tuned_.key().form != CallForm::blocking) return result;
+    // A request has memory of its own, for others of the kind may be active at the same time; sums have one a length.
+    if (tuned_.key().form != CallForm::blocking || tuned_.key().is_of_size) return result;
     result.bound = std::move(way.bound);
     result.bound->forget();
     return result;
@@ -212,10 +213,22 @@ std::optional<TunedDense::Key> key_of(CallForm form, const CheckedCollective& ch
   return TunedDense::Key{form, known, *call_class};
 }
 
+/// Of the trial of sums whose result holds for this one.
+std::optional<TunedDense::Key> key_of_size(CallForm form, const CheckedCollective& checked,
+                                           const std::shared_ptr<const DenseKnowledge>& known) {
+  if (known->hints.order != ReductionOrder::tried || !checked.is_of_one_rule()) return std::nullopt;
+  if (read_collective(known->hints.collective, checked.call.kind).rule != nullptr) return std::nullopt;
+  std::optional<TunedDense::Key> key = key_of(form, checked, known);
+  if (!key) return std::nullopt;
+  key->is_of_size = true;
+  key->call_class.count = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key->call_class.count)));
+  return key;
+}
+
 /// Whether the rule that is best for one is so for the other: both have the memory of the node, or both have not.
 bool have_same_rules(const TunedDense::Key& one, const TunedDense::Key& other) {
   return (one.form == CallForm::nonblocking) == (other.form == CallForm::nonblocking) && one.known == other.known &&
-         one.call_class == other.call_class;
+         one.call_class == other.call_class && one.is_of_size == other.is_of_size;
 }
 
 }  // namespace
@@ -225,19 +238,34 @@ std::shared_ptr<TunedDense> DenseAutotuner::find(const TunedDense::Key& key) con
   return found == entries_.end() ? nullptr : *found;
 }
 
-std::shared_ptr<const TunedDense> DenseAutotuner::look_up(CallForm form, const CheckedCollective& checked,
-                                                          const std::shared_ptr<const DenseKnowledge>& known) const {
-  const std::optional<TunedDense::Key> key = key_of(form, checked, known);
-  return key ? find(*key) : nullptr;
-}
-
-std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CheckedCollective& checked,
-                                                 const std::shared_ptr<const DenseKnowledge>& known) {
-  std::optional<TunedDense::Key> key = key_of(form, checked, known);
+std::shared_ptr<TunedDense> DenseAutotuner::find_or_add(std::optional<TunedDense::Key> key) {
   if (!key) return nullptr;
   if (std::shared_ptr<TunedDense> entry = find(*key)) return entry;
   if (entries_.size() == most_entries) return nullptr;
   return entries_.emplace_back(std::make_shared<TunedDense>(*std::move(key)));
+}
+
+const TrialResult* DenseAutotuner::look_up(CallForm form, const CheckedCollective& checked,
+                                           const std::shared_ptr<const DenseKnowledge>& known) const {
+  std::optional<TunedDense::Key> key = key_of_size(form, checked, known);
+  if (!key) key = key_of(form, checked, known);
+  const std::shared_ptr<const TunedDense> entry = key ? find(*key) : nullptr;
+  return entry ? entry->found() : nullptr;
+}
+
+std::shared_ptr<TunedDense> DenseAutotuner::find(CallForm form, const CheckedCollective& checked,
+                                                 const std::shared_ptr<const DenseKnowledge>& known) {
+  return find_or_add(key_of(form, checked, known));
+}
+
+const TrialResult* DenseAutotuner::try_sums(CallForm form, const CheckedCollective& checked,
+                                            const std::shared_ptr<const DenseKnowledge>& known,
+                                            Communicator& communicator, const PrivateComm& comm, MPI_Comm users) {
+  const std::shared_ptr<TunedDense> entry = find_or_add(key_of_size(form, checked, known));
+  if (!entry) return nullptr;
+  count(*entry, std::numeric_limits<double>::infinity());
+  if (are_due()) tune(communicator, comm, users);
+  return entry->found();
 }
 
 void DenseAutotuner::tune(Communicator& communicator, const PrivateComm& comm, MPI_Comm users) {

@@ -26,6 +26,7 @@ class TunedDense {
     CallForm form = CallForm::blocking;
     std::shared_ptr<const DenseKnowledge> known;  ///< so that their hints are the same, too
     CallClass call_class;
+    bool is_of_size = false;  ///< stands for sums of fewer than twice as many elements
 
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -84,14 +85,19 @@ class DenseAutotuner final : public Attachment {
   /// Null: such a call stays with the decision.
   [[nodiscard]] std::shared_ptr<TunedDense> find(CallForm form, const CheckedCollective& checked,
                                                  const std::shared_ptr<const DenseKnowledge>& known);
-  /// The same of a call that does not count; null also if there was none before.
-  [[nodiscard]] std::shared_ptr<const TunedDense> look_up(CallForm form, const CheckedCollective& checked,
-                                                          const std::shared_ptr<const DenseKnowledge>& known) const;
+  /// Of a call that does not count; null: there was no trial.
+  [[nodiscard]] const TrialResult* look_up(CallForm form, const CheckedCollective& checked,
+                                           const std::shared_ptr<const DenseKnowledge>& known) const;
   /// Counts so many more calls. Local.
   void count(TunedDense& entry, double calls) {
     entry.count(calls);
     are_due_ = are_due_ || entry.is_due();
   }
+  /// Of sums of floating-point numbers, before their first result, under lnw_order=tried; null: the model decides.
+  /// Collective.
+  [[nodiscard]] const TrialResult* try_sums(CallForm form, const CheckedCollective& checked,
+                                            const std::shared_ptr<const DenseKnowledge>& known,
+                                            Communicator& communicator, const PrivateComm& comm, MPI_Comm users);
   /// Whether some are to be tried, in the next call that may wait for all ranks.
   [[nodiscard]] bool are_due() const { return are_due_; }
   /// Another number after each time that some have been tried.
@@ -114,6 +120,7 @@ class DenseAutotuner final : public Attachment {
   static constexpr std::size_t most_entries = 32;
 
   [[nodiscard]] std::shared_ptr<TunedDense> find(const TunedDense::Key& key) const;
+  [[nodiscard]] std::shared_ptr<TunedDense> find_or_add(std::optional<TunedDense::Key> key);
 
   bool are_due_ = false;
   std::uint64_t version_ = 0;

@@ -31,7 +31,7 @@ void prepare_reduction(Agreed& own, Kind kind) {
   hints.path = MemoryPath::staged;
   const auto relays_inside = [](const StrategyRow* row) { return row->traits.relays_inside; };
   bool& by_rank = own.reduction->by_rank;
-  by_rank = own.reduction->what.how.in_order || hints.order != ReductionOrder::fixed ||
+  by_rank = own.reduction->what.how.in_order || is_by_rank(hints.order) ||
             row_of(kind).send.blocks == BlockForm::typed ||
             (!hints.strategy.is_automatic() && relays_inside(hints.strategy.row));
   for (const LevelChoice& inner : hints.inner)

@@ -167,11 +167,13 @@ DenseCalls& calls_on(Communicator& communicator, MPI_Comm comm) {
   auto& calls = communicator.attachment<DenseCalls>();
   if (calls.numbered) return calls;
   calls.numbered = true;
+  if (may_reorder() && resolve_order(communicator.hints) == ReductionOrder::fixed)
+    communicator.hints.insert_or_assign("lnw_order", "tried");
   if (find_adopted(comm) == nullptr) number_communicator(communicator, comm);
   return calls;
 }
 
-/// For sums the model alone chooses, in the first call, and equal ones have equal bits.
+/// For sums a trial chooses in the first call, before it has a result, and equal ones have equal bits.
 CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char* name, std::int64_t bytes,
                            bool are_sums) {
   auto& known = calls_on(communicator, comm).known;
@@ -188,6 +190,7 @@ CallsOfSize& calls_of_size(Communicator& communicator, MPI_Comm comm, const char
 const char* decide_dense(Communicator& communicator, MPI_Comm comm, const CollectiveCall& call, TriedCalls& calls) {
   return calls.decide([] { return true; }, [&] { return communicator.private_comm(); },
                       [&](bool) {
+                        if (is_sum(call)) try_sums(comm, call);
                         const Reasons reasons = reasons_of_dense(comm, call);
                         if (reasons.strategy == "mpi") return PlanMade{own_is_best};
                         note_plan(calls.row(), reasons.strategy, reasons.rule_reason);

@@ -73,8 +73,7 @@ const char* refusal_of_class(const DenseKnowledge& known, const CheckedCollectiv
   if (hints.sharing == Sharing::none) return "lnw_transport has the MPI library carry everything";
   if (checked.reduction->combiner == nullptr) return checked.reduction->why;
   if (!checked.reduction->combiner->on_device()) return "no kernel combines this datatype by this operator";
-  if (hints.order != ReductionOrder::fixed && known.layout.regions() > 1 &&
-      depends_on_order(call.op, call.receive.type))
+  if (is_by_rank(hints.order) && known.layout.regions() > 1 && depends_on_order(call.op, call.receive.type))
     return "there are several nodes, and lnw_order=canonical";
   // As of messages in a node, of which smaller ones are not worth the handling of others' memory.
   if (hints.path == MemoryPath::automatic && checked.block_bytes <= hints.local.mailbox_bytes)
@@ -178,7 +177,7 @@ SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   SharedDeviceCalls::Decision decision;
   together(*comm, [&] {
-    const CheckedCollective checked(call, comm->rank(), comm->size(), known->hints.order != ReductionOrder::fixed);
+    const CheckedCollective checked(call, comm->rank(), comm->size(), is_by_rank(known->hints.order));
     decision.refusal = refusal_of_class(*known, checked);
     if (decision.refusal != nullptr) return;
     decision.operation = *checked.reduction->combiner->on_device();
