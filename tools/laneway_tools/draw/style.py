@@ -74,6 +74,7 @@ _NAMED = {
         ("ring", "#009e73", "^"),
         ("rabenseifner", "#cc79a7", "s"),
         ("multi_lane", "#56b4e9", "P"),
+        ("locality_peers", "#5e3c99", ">"),
         ("nbx", "#d55e00", "^"),
         ("personalized", "#009e73", "P"),
         ("nbx_node", "#e69f00", "v"),

@@ -20,6 +20,46 @@ double parts_among(const Shape& s, double ranks) {
   return std::clamp(static_cast<double>(elements), 1.0, std::max(ranks, 1.0));
 }
 
+/// Of an allreduce of a whole vector in a group: what the member does that has most to do, and what all do together.
+struct WholeCost {
+  Flow busiest;
+  double combined = 0;
+  Flow all;
+  double all_combined = 0;
+
+  WholeCost(Rank members, std::int64_t bytes, bool is_short) {
+    if (members < 2) return;
+    const double n = members;
+    const auto whole = static_cast<double>(bytes);
+    if (!is_short && is_for_rings(members, bytes)) {
+      busiest = {2 * (n - 1), 2 * whole * (1 - 1 / n), 2 * (n - 1)};
+      all = {n * busiest.messages, n * busiest.bytes, n * busiest.waits};
+      combined = whole * (1 - 1 / n);
+      all_combined = n * combined;
+      return;
+    }
+    const double numbers = std::exp2(std::floor(std::log2(n)));
+    const double folded = n - numbers;  // which leave their vector to another one first
+    const double more = folded > 0 ? 1 : 0;
+    const double times = std::log2(numbers) * (is_short ? 1 : 2);
+    const double sent = whole * (is_short ? times : 2 * (1 - 1 / numbers));
+    const double sums = is_short ? sent : sent / 2;
+    busiest = {times + more, sent + more * whole, times + 2 * more};
+    all = {numbers * times + 2 * folded, numbers * sent + 2 * folded * whole, numbers * times + 2 * folded};
+    combined = sums + more * whole;
+    all_combined = numbers * sums + folded * whole;
+  }
+};
+
+/// So many times at once, each among one rank of each node.
+DenseCost along_lanes(const Shape& s, const WholeCost& lane, double lanes) {
+  DenseCost cost = across(s, lane.busiest.waits, lane.busiest.messages, lane.busiest.bytes, lanes, lane.combined);
+  cost.all = {};
+  cost.all.network.add(lane.all, lanes);
+  cost.all.combined_bytes = lane.all_combined * lanes;
+  return cost;
+}
+
 }  // namespace
 
 void recursive_doubling(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
@@ -70,15 +110,7 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
 }
 
 DenseCost node_aware_cost(const Shape& s) {
-  const double numbers = std::exp2(std::floor(std::log2(s.nodes)));
-  const double folded = s.nodes - numbers;  // which take no part
-  const double doubling = std::log2(numbers);
-  const double far = doubling + (folded > 0 ? 2 : 0);
-  const double busiest = doubling + (folded > 0 ? 1 : 0);
-  DenseCost between = across(s, far, busiest, busiest * s.bytes, 1, busiest * s.bytes);
-  const double messages = numbers * doubling + 2 * folded;
-  between.all.network = {messages, messages * s.bytes, messages};
-  between.all.combined_bytes = (numbers * doubling + folded) * s.bytes;
+  const DenseCost between = along_lanes(s, WholeCost(s.layout.regions(), s.facts.bytes, true), 1);
   return add(up_and_down(s, s.is_short(), segments(s, s.bytes)), between);
 }
 
@@ -122,6 +154,57 @@ DenseCost multi_lane_cost(const Shape& s) {
   return add(near, between);
 }
 
+namespace {
+
+/// What the members of a group do in an allreduce of a whole vector: in rounds that exchange all of it where it is
+/// short, else by parts.
+void allreduce_whole(PlanWriter& writer, const Group& group, const Segment& data, const Combination& how,
+                     bool is_short) {
+  is_short ? allreduce_doubling(writer, group, data, how) : allreduce_lane(writer, group, data, how);
+}
+
+}  // namespace
+
+/// M. Adams, A. Bienz: allreduce on the node, then each rank with its peers on the other nodes. All lanes combine the
+/// same node sums in the same order, so that all ranks get the same bits and nothing has to be shared afterwards. Only
+/// where nodes differ in size some ranks have no peer on the smallest, and get the result from one that has.
+void locality_peers(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Segment sum = started(writer, call);
+  const bool is_short = settings.is_short(sum.ranges.bytes());
+  allreduce_whole(writer, region_of(layout, call.rank), sum, call.combination, is_short);
+  const Rank lanes = layout.smallest();
+  const Rank home = layout.region(call.rank);
+  const Rank index = layout.index(call.rank);
+  if (layout.regions() == 1) return;
+  if (index >= lanes) {
+    writer.receive(layout.member(home, index % lanes), {sum});
+    return;
+  }
+  allreduce_whole(writer, lane_of(layout, index, call.rank), sum, call.combination, is_short);
+  for (Rank other = index + lanes; other < layout.size(home); other += lanes)
+    writer.send(layout.member(home, other), {sum});
+}
+
+DenseCost locality_peers_cost(const Shape& s) {
+  DenseCost near;
+  near.combined_bytes = s.bytes;
+  near.all.combined_bytes = s.ranks * s.bytes;
+  const Rank lanes = s.layout.smallest();
+  for (const Layout::Run& run : s.layout.runs()) {
+    const WholeCost inside(run.size, s.facts.bytes, s.is_short());
+    const double peerless = s.nodes > 1 ? run.size - lanes : 0;
+    const double handed = std::ceil(peerless / lanes);  // by one rank
+    Flow own = inside.busiest;
+    own.add({handed, handed * s.bytes, handed > 0 ? 1.0 : 0.0});
+    near.node.raise(own);
+    near.combined_bytes = std::max(near.combined_bytes, s.bytes + inside.combined);
+    near.all.node.add(inside.all, run.regions);
+    near.all.node.add({peerless, peerless * s.bytes, peerless}, run.regions);
+    near.all.combined_bytes += inside.all_combined * run.regions;
+  }
+  return add(near, along_lanes(s, WholeCost(s.layout.regions(), s.facts.bytes, s.is_short()), lanes));
+}
+
 /// Each rank combines its part of all operands in the order of ranks: the results are canonical.
 void ordered(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Segment own = input(call, 0);
@@ -162,6 +245,9 @@ std::vector<DenseRule> rules() {
       {Dense::allreduce, "node_aware", "one leader a node", cited::all_to_all, relays, node_aware, node_aware_cost},
       {Dense::allreduce, "multi_lane", "reduce_scatter on nodes, allreduce along lanes, allgather on nodes",
        cited::multi_lane, relays, multi_lane, multi_lane_cost},
+      {Dense::allreduce, "locality_peers", "allreduce on nodes, then of each rank with its peers on the other nodes",
+       "M. Adams, A. Bienz: Optimizing GPU-aware allreduce operations (talk), Locality-Aware Allreduce", relays,
+       locality_peers, locality_peers_cost},
       {Dense::allreduce, "ordered", "each rank combines its part in the order of ranks", cited::canonical,
        DenseTraits{.in_order = true}, ordered, ordered_cost},
   };

@@ -40,13 +40,13 @@ void in_steps(PlanWriter& writer, const DenseCall& call, const Layout& layout, c
   const Inputs inputs(writer, call, layout.ranks());
   const Rank n = layout.ranks();
   keep_own(writer, call);
-  std::vector<int> before;
+  Turns turns(writer, one_at_a_time);
   for (Rank i = 1; i < n; ++i) {
     const Rank to = (call.rank + i) % n;
     const Rank from = (call.rank - i + n) % n;
-    const int received = writer.receive(from, {output(call, from)}, before);
-    const int sent = writer.send(to, {inputs.of(to)}, before);
-    if (one_at_a_time && (received >= 0 || sent >= 0)) before = {received, sent};
+    turns.receive(from, {output(call, from)});
+    turns.send(to, {inputs.of(to)});
+    turns.end_step();
   }
 }
 

@@ -9,7 +9,8 @@
 // A. Bienz and others: all-to-all for many-core nodes, Algorithms 3 to 5: at most four hops, of which some stay at one
 // rank. A collector has the blocks of its sources for all other regions. It sends what each region gets to one of that
 // region's collectors, the entry, which hands it on to those of the destinations. Regions may differ in size: the entry
-// is found modulo the number of collectors.
+// is found modulo the number of collectors. The exchanges inside, each an all-to-all there, are nonblocking or
+// pairwise.
 
 namespace laneway::dense::alltoall_relayed {
 
@@ -115,10 +116,11 @@ class Batch {
 
 class Relay {
  public:
-  Relay(PlanWriter& writer, const DenseCall& call, const Ways& ways, const DenseSettings& settings)
+  Relay(PlanWriter& writer, const DenseCall& call, const Ways& ways, const DenseSettings& settings, bool in_turns)
       : writer_(writer),
         call_(call),
         ways_(ways),
+        in_turns_(in_turns),
         segment_(std::max<std::int64_t>(settings.segment_bytes, 1)),
         inputs_(writer, call, ways.regions().ranks()) {}
 
@@ -139,11 +141,13 @@ class Relay {
     const auto n = static_cast<Rank>(all.size());
     const Rank me = ways_.regions().index(call_.rank);
     if (!call_.in_place) writer_.move(inputs_.of(call_.rank), output(call_, call_.rank));
+    Turns turns(writer_, in_turns_);
     for (Rank i = 1; i < n; ++i) {
       const Rank to = all[(me + i) % n];
       const Rank from = all[(me - i + n) % n];
-      writer_.receive(from, {output(call_, from)});
-      writer_.send(to, {inputs_.of(to)});
+      turns.receive(from, {output(call_, from)});
+      turns.send(to, {inputs_.of(to)});
+      turns.end_step();
     }
   }
 
@@ -183,6 +187,8 @@ class Relay {
     // Without gathering, what is for this rank goes to its place at once.
     if (!ways_.gathers()) std::erase(neighbours, call_.rank);
     entered_.emplace(writer_, call_, ways_.sources_through(call_.rank), neighbours);
+    const Rank n = ways_.regions().regions();
+    std::vector<std::vector<std::pair<Rank, Parts>>> arriving(static_cast<std::size_t>(n));  // by region
     std::size_t s = 0;
     ways_.for_each_sender(call_.rank, [&](Rank collector) {
       Parts parts;
@@ -196,10 +202,12 @@ class Relay {
         append(parts, output(call_, source));
         append(parts, entered_->at(s++, before, neighbours.size() - before));
       }
-      writer_.receive(collector, std::move(parts));
+      arriving[static_cast<std::size_t>(ways_.regions().region(collector))].emplace_back(collector, std::move(parts));
     });
-    const Rank n = ways_.regions().regions();
+    Turns turns(writer_, in_turns_);
     for (Rank i = 1; i < n; ++i) {
+      for (auto& [collector, parts] : arriving[static_cast<std::size_t>((ways_.home() - i + n) % n)])
+        turns.receive(collector, std::move(parts));
       const Rank region = (ways_.home() + i) % n;
       Parts parts;
       std::size_t other = 0;
@@ -210,38 +218,51 @@ class Relay {
                                              : collected_->at(other, outside_number_[static_cast<std::size_t>(d)]));
         if (source != call_.rank) ++other;
       }
-      writer_.send(ways_.entry(call_.rank, region), std::move(parts));
+      turns.send(ways_.entry(call_.rank, region), std::move(parts));
+      turns.end_step();
     }
   }
 
   /// Entries hand the collectors of their region what is for their sources.
   void hand_over() {
-    for (const Rank t : ways_.collectors()) {
-      if (t == call_.rank) continue;
-      Cutter cutter(segment_, [&](Parts parts) { writer_.send(t, std::move(parts)); });
-      for (std::size_t s = 0; s < entered_->sources().size(); ++s) {
-        for (const Rank d : ways_.sources(t)) cutter.add(entered_->at(s, entered_->number(d)));
-        cutter.may_end();
-      }
-      cutter.end();
+    const std::span<const Rank> all = ways_.collectors();
+    const auto n = static_cast<Rank>(all.size());
+    const auto me = static_cast<Rank>(std::ranges::find(all, call_.rank) - all.begin());
+    if (ways_.gathers()) {
+      for (const Rank e : all)
+        if (e != call_.rank) handed_.emplace_back(writer_, call_, ways_.sources_through(e), ways_.sources(call_.rank));
     }
-    for (const Rank e : ways_.collectors()) {
-      if (e == call_.rank) continue;
-      Cutter cutter(segment_, [&](Parts parts) { writer_.receive(e, std::move(parts)); });
-      if (!ways_.gathers()) {
-        for (const Rank source : ways_.sources_through(e)) {
-          cutter.add(output(call_, source));
-          cutter.may_end();
-        }
-      } else {
-        const Batch& batch = handed_.emplace_back(writer_, call_, ways_.sources_through(e), ways_.sources(call_.rank));
-        for (std::size_t s = 0; s < batch.sources().size(); ++s) {
-          cutter.add(batch.row(s));
-          cutter.may_end();
-        }
-      }
-      cutter.end();
+    Turns turns(writer_, in_turns_);
+    for (Rank i = 1; i < n; ++i) {
+      give(turns, all[static_cast<std::size_t>((me + i) % n)]);
+      const Rank from = (me - i + n) % n;
+      get(turns, all[static_cast<std::size_t>(from)], static_cast<std::size_t>(from < me ? from : from - 1));
+      turns.end_step();
     }
+  }
+
+  void give(Turns& turns, Rank collector) {
+    Cutter cutter(segment_, [&](Parts parts) { turns.send(collector, std::move(parts)); });
+    for (std::size_t s = 0; s < entered_->sources().size(); ++s) {
+      for (const Rank d : ways_.sources(collector)) cutter.add(entered_->at(s, entered_->number(d)));
+      cutter.may_end();
+    }
+    cutter.end();
+  }
+
+  /// `number`: of the entry among the others.
+  void get(Turns& turns, Rank entry, std::size_t number) {
+    Cutter cutter(segment_, [&](Parts parts) { turns.receive(entry, std::move(parts)); });
+    const auto add = [&](const Segment& part) {
+      cutter.add(part);
+      cutter.may_end();
+    };
+    if (ways_.gathers()) {
+      for (std::size_t s = 0; s < handed_[number].sources().size(); ++s) add(handed_[number].row(s));
+    } else {
+      for (const Rank source : ways_.sources_through(entry)) add(output(call_, source));
+    }
+    cutter.end();
   }
 
   /// Collectors hand those whose data they collect what is for them.
@@ -289,6 +310,7 @@ class Relay {
   PlanWriter& writer_;
   const DenseCall& call_;
   const Ways& ways_;
+  bool in_turns_;
   std::int64_t segment_;
   Inputs inputs_;
   std::vector<std::size_t> outside_number_;  // by destination: its number among those outside
@@ -326,10 +348,10 @@ void with_ways(Rank rank, const Layout& layout, const DenseSettings& settings, F
   f(Ways(cut == Cut::regions ? fine : layout, gathers ? &fine : nullptr, rank));
 }
 
-template <bool gathers, Cut cut>
+template <bool gathers, Cut cut, bool in_turns>
 void relay(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   with_ways<gathers, cut>(call.rank, layout, settings,
-                          [&](const Ways& ways) { Relay(writer, call, ways, settings).write(); });
+                          [&](const Ways& ways) { Relay(writer, call, ways, settings, in_turns).write(); });
 }
 
 template <bool gathers, Cut cut>
@@ -339,7 +361,7 @@ std::vector<Want> wants(Rank rank, Rank, const Layout& layout, const DenseSettin
   return result;
 }
 
-template <bool gathers, Cut cut>
+template <bool gathers, Cut cut, bool in_turns>
 DenseCost cost(const Shape& s) {
   const double parts = cut == Cut::no ? 1 : std::clamp<double>(s.settings.leaders, 1, s.members);
   const double region = s.members / (cut == Cut::regions ? parts : 1);
@@ -348,26 +370,33 @@ DenseCost cost(const Shape& s) {
   const double collectors = region / sources;              // of a region
   const double outside = s.ranks - region;
   const double away = outside * s.bytes;  // of a rank
-  DenseCost all = inside(s, 1, region - 1, (region - 1) * s.bytes);
+  const auto waits = [](double others) { return in_turns ? others : 1; };
+  DenseCost all = inside(s, waits(region - 1), region - 1, (region - 1) * s.bytes);
   if (sources > 1)
     all = add(all, inside(s, 2, 2 * (sources - 1), 2 * (sources - 1) * away, 2 * sources * away, s.ranks / sources));
   // Some of these regions may be on the own node.
   const double elsewhere = s.outside / std::max(outside, 1.0);
-  all = add(all, across(s, s.nodes > 1 ? 1 : 0, (regions - 1) * elsewhere, sources * away * elsewhere,
-                        s.members / sources, sources * away));
-  all = add(all, inside(s, elsewhere < 1 ? 1 : 0, (regions - 1) * (1 - elsewhere), sources * away * (1 - elsewhere), 0,
-                        s.ranks / sources));
+  all = add(all, across(s, s.nodes > 1 ? waits((regions - 1) * elsewhere) : 0, (regions - 1) * elsewhere,
+                        sources * away * elsewhere, s.members / sources, sources * away));
+  all = add(all, inside(s, elsewhere < 1 ? waits((regions - 1) * (1 - elsewhere)) : 0, (regions - 1) * (1 - elsewhere),
+                        sources * away * (1 - elsewhere), 0, s.ranks / sources));
   if (collectors > 1)
-    all = add(all, inside(s, 1, collectors - 1, sources * away * (collectors - 1) / collectors, sources * away,
-                          s.ranks / sources));
+    all = add(all, inside(s, waits(collectors - 1), collectors - 1, sources * away * (collectors - 1) / collectors,
+                          sources * away, s.ranks / sources));
   return all;
 }
 
-template <bool gathers, Cut cut>
+/// With the exchanges inside nonblocking, or pairwise.
+template <bool gathers, Cut cut, bool in_turns>
 DenseRule row(std::string_view name, std::string_view description) {
-  return DenseRule{
-      Dense::alltoall,    name, description, cited::all_to_all, relays, relay<gathers, cut>, cost<gathers, cut>,
-      wants<gathers, cut>};
+  return DenseRule{Dense::alltoall,
+                   name,
+                   description,
+                   cited::all_to_all,
+                   relays,
+                   relay<gathers, cut, in_turns>,
+                   cost<gathers, cut, in_turns>,
+                   wants<gathers, cut>};
 }
 
 }  // namespace
@@ -375,14 +404,21 @@ DenseRule row(std::string_view name, std::string_view description) {
 std::vector<DenseRule> rules() {
   return {
       // Algorithm 3: one leader a node, or several, each for the ranks next to it.
-      row<true, Cut::no>("hierarchical", "one leader a node gathers, exchanges and scatters"),
-      row<true, Cut::regions>("multi_leader", "several leaders a node, each for the ranks next to it"),
+      row<true, Cut::no, false>("hierarchical", "one leader a node gathers, exchanges and scatters"),
+      row<true, Cut::no, true>("hierarchical_pairwise", "as hierarchical, leaders exchange one after another"),
+      row<true, Cut::regions, false>("multi_leader", "several leaders a node, each for the ranks next to it"),
+      row<true, Cut::regions, true>("multi_leader_pairwise", "as multi_leader, leaders exchange one after another"),
       // Algorithm 4: a region is a node, or a part of it.
-      row<false, Cut::no>("node_aware", "each rank sends each node one message, which is handed on inside"),
-      row<false, Cut::regions>("locality_aware", "as node_aware, with several regions a node"),
+      row<false, Cut::no, false>("node_aware", "each rank sends each node one message, which is handed on inside"),
+      row<false, Cut::no, true>("node_aware_pairwise", "as node_aware, with one partner after another in both hops"),
+      row<false, Cut::regions, false>("locality_aware", "as node_aware, with several regions a node"),
+      row<false, Cut::regions, true>("locality_aware_pairwise",
+                                     "as locality_aware, with one partner after another in both hops"),
       // Algorithm 5.
-      row<true, Cut::groups>("multi_leader_locality",
-                             "several leaders gather, send each node one message, and hand it on"),
+      row<true, Cut::groups, false>("multi_leader_locality",
+                                    "several leaders gather, send each node one message, and hand it on"),
+      row<true, Cut::groups, true>("multi_leader_locality_pairwise",
+                                   "as multi_leader_locality, leaders exchange one after another"),
   };
 }
 

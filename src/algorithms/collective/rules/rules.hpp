@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/collective/cost_parts.hpp"
@@ -66,6 +67,30 @@ class Inputs {
   const DenseCall& call_;
   std::int64_t copy_ = 0;
   std::vector<std::int64_t> begin_;  // in place: in the copy
+};
+
+/// The messages of an exchange among several ranks, in steps: `in_turns`, each step's after those of the last one
+/// (pairwise), else all at once (nonblocking).
+class Turns {
+ public:
+  Turns(PlanWriter& writer, bool in_turns) : writer_(writer), in_turns_(in_turns) {}
+
+  void receive(Rank from, Parts to) { add(writer_.receive(from, std::move(to), before_)); }
+  void send(Rank to, Parts from) { add(writer_.send(to, std::move(from), before_)); }
+  /// Of a step without messages the next one waits for those of the one before.
+  void end_step() {
+    if (in_turns_ && !step_.empty()) before_ = std::exchange(step_, {});
+  }
+
+ private:
+  void add(int message) {
+    if (in_turns_ && message >= 0) step_.push_back(message);
+  }
+
+  PlanWriter& writer_;
+  bool in_turns_;
+  std::vector<int> before_;
+  std::vector<int> step_;
 };
 
 /// `result` = piece of rank 0 op that of rank 1 op ...: each rank sends `piece(j)` of what it has to rank j, and
