@@ -49,6 +49,18 @@ def test_rules_of_collectives(command: Command) -> None:
     assert listed == {(row["operation"], row["name"]) for row in rows}
 
 
+def test_what_rules_are_expected_to_take(command: Command) -> None:
+    what = ("rules", "--op", "alltoall", "--bytes", "4,4096", "--nodes", "32", "--ranks", "112", "--parameters", "dane-like", "--json")
+    code, output = command.run(*what)
+    assert code == 0, output
+    seconds = {(row["bytes"], row["rule"]): row["predicted_s"] for row in json.loads(output)}
+    # No rule is expected to beat the port of a node, and steps in turn are expected to take longer.
+    limit = 112 * 31 * 112 * 4096 * 8.2e-11
+    assert all(predicted >= limit for (size, _), predicted in seconds.items() if size == 4096)
+    assert seconds[4, "node_aware_pairwise"] > seconds[4, "node_aware"]
+    assert command.run("rules", "--op", "alltoal")[0] != 0
+
+
 def test_finders(command: Command) -> None:
     code, output = command.run("strategies", "--finders")
     assert code == 0, output

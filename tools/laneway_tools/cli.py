@@ -227,6 +227,12 @@ def strategies(context: typer.Context) -> None:
 
 
 @app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
+def rules(context: typer.Context) -> None:
+    """What each rule of a collective is expected to take on a machine: laneway rules --op alltoall --nodes … --ranks … --parameters …"""
+    _run_here(context, "rules")
+
+
+@app.command(context_settings=_PASS_ALL_ON, rich_help_panel=EXPLAIN)
 def hints(context: typer.Context) -> None:
     """Every hint and environment variable: what it means, its values and default; --json for programs."""
     _run_here(context, "hints", MPIS)
