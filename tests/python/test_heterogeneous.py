@@ -69,6 +69,15 @@ def _median(tmp_path: Path, processes: int, *options: str) -> float:
 
 
 @needs_build
+def test_messages_by_place_and_copies_are_as_the_tables_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "folder", lambda: tmp_path)
+    cases = heterogeneous.places(heterogeneous.PLACES, (16, 4096, 1048576)) + heterogeneous.copies((1, 10), (2560, 655360))
+    assert [case.what for case in cases[::3][:3]] == list(heterogeneous.PLACES)
+    for case in cases:
+        assert case.simulated == pytest.approx(case.modelled, rel=0.02), case
+
+
+@needs_build
 @pytest.mark.parametrize("processes", [1, 4])
 def test_copies_take_the_time_of_the_machine_file(processes: int, tmp_path: Path) -> None:
     to_host, host_byte, to_device, device_byte = COPIES[processes]

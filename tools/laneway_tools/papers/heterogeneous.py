@@ -1,13 +1,14 @@
 """``laneway reproduce lassen``: data of GPUs that is staged through their hosts, on simulated nodes of Lassen.
 
 S. Lockhart, A. Bienz, W. D. Gropp, L. N. Olson: Characterizing the performance of node-aware strategies for irregular
-point-to-point communication on heterogeneous architectures, Figures 2.6, 4.2, 4.3 and 5.1.
+point-to-point communication on heterogeneous architectures, Figures 2.5, 2.6, 3.1, 4.2, 4.3 and 5.1.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,14 @@ SPMV_WAYS = tuple(way for way in WAYS if not way.single)
 # Figure 4.3: nodes that a node sends to, messages of a node, bytes of a message.
 SCENARIOS = tuple((nodes, messages) for nodes in (4, 16) for messages in (32, 256))
 SIZES = {4: (16, 256, 1024, 4096, 16384, 65536), 16: (16, 1024, 4096, 16384)}
+
+# Figure 2.5: where a process is that gets one message of another, and its rank.
+PLACES = {"on the same socket": 1, "on the other socket": CORES // 2, "on another node": CORES}
+MESSAGES = tuple(4**k for k in range(12))
+
+# Figure 3.1: processes that share what is copied between a GPU and its host.
+COPIERS = (1, 4, 8, 10)
+COPIED = tuple(2560 * 4**k for k in range(8))  # which each of them divides
 
 # Figure 2.6: processes that share the bytes from one node to another.
 SENDERS = (1, 2, 4, 8, 20, 40)
@@ -244,6 +253,66 @@ def products(matrices: dict[str, str], counts: Sequence[int], ways: Sequence[Way
     return cases
 
 
+# Figures 2.5 and 3.1
+
+
+def _one_message(processes: int, to: int) -> Path:
+    """A graph of so many processes in which the first one sends to another one, as a matrix."""
+    path = points.folder() / f"message-{processes}-{to}.mtx"
+    entries = ("%%MatrixMarket matrix coordinate pattern general", f"{processes} {processes} 1", f"{to + 1} 1", "")
+    path.write_text("\n".join(entries), encoding="utf-8")
+    return path
+
+
+def places(wanted: Mapping[str, int], sizes: Sequence[int]) -> list[Case]:
+    """A message by itself, by place; the model is Table 2."""
+    machine = machines.read(MACHINE)
+    files = [_one_message(2 * CORES, to) for to in wanted.values()]
+    runs = []
+    for file in files:
+        arguments = ("neighbor", "--op", "allgather", "--pattern", f"matrix:{file}", "--bytes", ",".join(map(str, sizes)))
+        runs.append(Point(Simulated(MACHINE, 2, CORES), (*arguments, "--strategy", "direct", *points.once(MACHINE)), (), (file,)))
+    cases = []
+    for (what, to), link, records in zip(wanted.items(), ("socket", "node", "network"), points.run_all(runs), strict=True):
+        for size in sizes:
+            protocol = next(p for p in machine.link(link) if size <= p.up_to)
+            modelled = protocol.alpha + protocol.beta * size
+            cases.append(Case("2.5", what, 2, to // CORES, 1, size, "standard", _seconds(records, "mpi", size), modelled))
+    return cases
+
+
+def copies(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
+    """Both copies of a message from one node's GPU to another's, by so many processes each: what staging adds to it; the model is Table 3."""
+    costs = {row["processes"]: row for row in tomllib.loads(machines.read(MACHINE).path.read_text(encoding="utf-8"))["device_copies"]}
+    runs = []
+    for count in counts:
+        arguments = (
+            "neighbor",
+            "--op",
+            "alltoallv",
+            "--pattern",
+            f"nodes:size={GPUS},to=1,messages=1",
+            "--bytes",
+            ",".join(map(str, volumes)),
+        )
+        arguments += ("--devices", str(GPUS), "--host-processes", str(count), "--strategy", "direct", *points.once(MACHINE))
+        runs += [Point(Simulated(MACHINE, 2, CORES), (*arguments, *staged)) for staged in ((), ("--staged",))]
+    found = points.run_all(runs)
+    cases = []
+    for count, alone, staged in zip(counts, found[::2], found[1::2], strict=True):
+        for volume in volumes:
+            with_copies, without = _seconds(staged, "mpi", volume), _seconds(alone, "mpi", volume)
+            simulated = with_copies - without if with_copies is not None and without is not None else None
+            ways = (costs[count]["to_host"], costs[count]["to_device"])
+            modelled = sum(way["alpha"] + way["beta"] * volume / count for way in ways)
+            cases.append(Case("3.1", _processes(count), 2, 1, count, volume, "standard", simulated, modelled))
+    return cases
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
+
+
 # Figure 2.6
 
 
@@ -266,7 +335,7 @@ def senders(counts: Sequence[int], volumes: Sequence[int]) -> list[Case]:
             cases.append(
                 Case(
                     "2.6",
-                    "1 process" if count == 1 else f"{count} processes",
+                    _processes(count),
                     2 * count,
                     1,
                     count,
@@ -325,6 +394,14 @@ def _print_senders(console: Console, cases: Sequence[Case]) -> None:
     console.print(table)
 
 
+def _print_singles(console: Console, title: str, cases: Sequence[Case]) -> None:
+    table = Table("bytes", *dict.fromkeys(case.what for case in cases), title=f"{title}: µs, simulated; in brackets modelled ÷ simulated")
+    for (size,), own in _by(cases, "size").items():
+        cells = (f"{_microseconds(case)} ({_ratio(case.modelled, case.simulated)})" for case in own)
+        table.add_row(model.size_text(int(str(size))), *cells)
+    console.print(table)
+
+
 def _print_scenarios(console: Console, cases: Sequence[Case]) -> None:
     labels = (way.label for way in WAYS)
     table = Table("nodes", "messages", "bytes", *labels, "fastest", "by the closed forms", title="Figure 4.3, staged: µs, simulated")
@@ -378,12 +455,14 @@ def _values(panel: str, rows: Iterable[Row], x: str, line: str = "strategy", *, 
 def draw(table: Path, output: Path) -> list[Path]:
     """The pictures of what ``lassen`` has written, into a folder: one for each figure of the paper."""
     rows = results.read_csv(table, ("figure", "what", "gpus", "nodes", "messages", "bytes", "strategy", "simulated_s", "modelled_s"))
-    of: dict[str, list[Row]] = {figure: [row for row in rows if row["figure"] == figure] for figure in ("2.6", "4.3", "5.1")}
+    of: dict[str, list[Row]] = {figure: [row for row in rows if row["figure"] == figure] for figure in ("2.5", "2.6", "3.1", "4.3", "5.1")}
     shapes = dict.fromkeys((row["messages"], row["nodes"]) for row in of["4.3"])
     scenarios = {f"{m} messages to {n} nodes": [r for r in of["4.3"] if (r["messages"], r["nodes"]) == (m, n)] for m, n in shapes}
     matrices = {what: [row for row in of["5.1"] if row["what"] == what] for what in dict.fromkeys(row["what"] for row in of["5.1"])}
     drawn = (
         ("lassen", "bytes of a message", [v for panel, own in scenarios.items() for v in _values(panel, own, "bytes")]),
+        ("lassen-places", "bytes of a message", _values("a message by itself", of["2.5"], "bytes", "what", modelled=True)),
+        ("lassen-copies", "bytes", _values("from a GPU to its host, and to another GPU", of["3.1"], "bytes", "what", modelled=True)),
         ("lassen-two-nodes", "bytes from node to node", _values("from one node to another", of["2.6"], "bytes", "what")),
         ("lassen-matrices", "GPUs", [v for panel, own in matrices.items() for v in _values(panel, own, "gpus")]),
         ("lassen-closed-forms", "GPUs", _values(VALIDATED, matrices.get(VALIDATED, ()), "gpus", modelled=True)),
@@ -399,6 +478,9 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     """Splitting over processes, the scenarios of section 4.6, and matrix-vector products."""
     shapes = [shape for shape in SCENARIOS if not quick or shape[0] == SCENARIOS[0][0]]
     counts = [count for count in COUNTS if not quick or count <= COUNTS[1]]
+    placed, copied = places(PLACES, MESSAGES), copies(COPIERS, COPIED)
+    _print_singles(console, "Figure 2.5, a message by place", placed)
+    _print_singles(console, "Figure 3.1, copies between a GPU and its host", copied)
     split = senders(SENDERS, VOLUMES)
     _print_senders(console, split)
     modelled = scenarios(shapes, SIZES)
@@ -409,5 +491,5 @@ def lassen(output: Path, console: Console, *, quick: bool = False) -> None:
     _print_products(console, spmv)
     _print_validation(console, spmv)
     table = output / "lassen.csv"
-    results.write_csv(table, [case.row() for case in (*split, *modelled, *spmv)])
+    results.write_csv(table, [case.row() for case in (*placed, *copied, *split, *modelled, *spmv)])
     console.print(", ".join(map(str, [table, *draw(table, output)])))
