@@ -261,7 +261,7 @@ Parameters Parameters::parse(std::string_view text, const std::string& where) {
   });
   if (std::optional<TomlTable> own = file.table("own_collectives"))
     parameters.own_collectives = read_own_collectives(*own);
-  for (const char* key : {"fit", "network"}) file.skip(key);
+  for (const char* key : {"fit", "network", "registration"}) file.skip(key);
   file.finish();
   return parameters;
 }

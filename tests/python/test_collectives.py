@@ -4,9 +4,10 @@ import pytest
 
 from laneway_tools.measure import results
 from laneway_tools.measure.results import Record
-from laneway_tools.papers import collectives, reproduce
+from laneway_tools.papers import collectives, measured, reproduce
 from laneway_tools.papers.collectives import FIGURES, Found, found_in, regret
 from laneway_tools.places import machines
+from laneway_tools.places.paths import root
 
 
 def record(candidate: str, seconds: float | None, size: int = 8, chosen: str | None = None) -> Record:
@@ -45,3 +46,23 @@ def test_pictures_come_from_the_table(tmp_path: Path) -> None:
     results.write_csv(table, rows)
     reproduce.run("dense", tmp_path / "drawn", table=table)
     assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"dense-alltoall.svg", "dense-allreduce.svg"}
+
+
+def test_many_ranks_are_simulated_apart() -> None:
+    many, few = FIGURES[0].points(), FIGURES[1].points()
+    assert len(few) == len(FIGURES[1].sizes)
+    apart = ("mpi", "nonblocking", "pairwise", "auto")
+    candidates = [point.arguments[point.arguments.index("--candidate") + 1] for point in many[: 1 + len(apart)]]
+    assert tuple(candidates[1:]) == apart
+    together = candidates[0].split(",")
+    assert not set(together) & set(apart)
+    # Every algorithm that relays is there with nonblocking and with pairwise exchanges inside.
+    assert {f"{name}_pairwise" for name in together if not name.endswith("_pairwise") and name != "bruck"} <= set(together)
+
+
+def test_the_page_says_what_rules_are_expected_to_take() -> None:
+    table = measured.committed("dense-model.csv")
+    page = (root() / "docs/results/collectives.md").read_text(encoding="utf-8")
+    parts = collectives.model_parts(table)
+    assert measured.with_tables(page, table.name, parts) == page, "./dev reproduce dense-model --keep writes it"
+    assert ["3,584 ranks" in part.title for part in parts] == [False, True]

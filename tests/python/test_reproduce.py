@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from laneway_tools.measure import results
 from laneway_tools.measure.results import Record
 from laneway_tools.papers import flows, measured, points, reproduce, rocm
 from laneway_tools.papers.points import Point
@@ -70,6 +71,26 @@ def test_setups_are_earned_back() -> None:
     assert case.payback("two_step") is None
     assert case.best_with_setup(1) == 4.0 / 7.0
     assert case.best_with_setup(5) == 20.0 / 15.0
+
+
+def test_registration_counts_with_creation(tmp_path: Path) -> None:
+    registration = machines.read("frontier-like").registration
+    assert registration is not None
+    # UCX: 16 us for a buffer, 0.06 ns for a byte.
+    assert registration.seconds(2**23) == pytest.approx(16e-6 + 2**23 * 0.06e-9, rel=1e-3)
+    assert registration.seconds(1, 0, 1) == pytest.approx(2 * (16e-6 + 4096 * 0.06e-9))
+    simulated = {"cluster": "B", "gcds": "128", "pattern": "δ = 0.2", "bytes": str(2**30), "direct_s": "0.512", "best": "split"}
+    simulated |= {"speedup": "2.0", "creation_s": "0.001", "init_s": "0.004"}
+    table = tmp_path / "rocm-creation.csv"
+    results.write_csv(table, [rocm.Creation(simulated, 3, 10 * 2**20, machines.Registration(1e-3, 0.0, 4096)).row()])
+    (part,) = rocm.creation_parts(table)
+    assert part.rows == (("B, 128 GCDs, δ = 0.2, `split`", "5.0", "2.0 (32 MiB)", "1.0 (10 MiB)", "2.0", "2.50", "3.00"),)
+
+
+def test_the_page_of_rocm_has_creation_with_registration() -> None:
+    table = measured.committed("rocm-creation.csv")
+    page = (root() / "docs/results/rocm.md").read_text(encoding="utf-8")
+    assert measured.with_tables(page, table.name, rocm.creation_parts(table)) == page, "./dev reproduce rocm-creation --keep writes it"
 
 
 def test_edges_are_those_that_explain_plans() -> None:

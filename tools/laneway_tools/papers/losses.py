@@ -41,7 +41,7 @@ def _collectives() -> Iterator[Pair]:
     for row in _rows("collectives.csv"):
         if row["candidate"] == "auto" and row["ratio_vs_best_of_mpi"]:
             yield f"{row['op']}, `{row['place']}`", "the best of MPI's algorithms", float(row["ratio_vs_best_of_mpi"])
-    for (machine, operation, _), own in _by(_rows("dense.csv"), "machine", "op", "bytes").items():
+    for (machine, operation, _, _), own in _by(_rows("dense.csv"), "machine", "op", "ranks", "bytes").items():
         seconds = {row["candidate"]: float(row["simulated_s"]) for row in own}
         if "mpi" in seconds and "auto" in seconds:
             yield f"{operation}, simulated {machine}", "MPI's default", seconds["auto"] / seconds["mpi"]

@@ -163,6 +163,8 @@ _FIGURES: dict[str, Callable[..., None]] = {
     "collectives": clusters.collectives,
     "reductions": clusters.reductions,
     "point-to-point": repeated.point_to_point,
+    "rocm-creation": rocm.creation,
+    "dense-model": collectives.model,
 }
 _SOURCES = "sources"
 _LOSSES = "losses"
@@ -184,7 +186,9 @@ _DRAWN: dict[str, Callable[[Path, Path], list[Path]]] = {
 #: Page of results, and from a table of the figure to the page's tables.
 _PAGES: dict[str, tuple[str, Callable[[Path], list[measured.Part]]]] = {
     "rocm": ("rocm.md", rocm.parts),
+    "rocm-creation": ("rocm.md", rocm.creation_parts),
     "dense": ("collectives.md", collectives.parts),
+    "dense-model": ("collectives.md", collectives.model_parts),
     "collectives": ("collectives.md", clusters.collectives_parts),
     "reductions": ("reductions.md", clusters.reductions_parts),
     "discovery": ("discovery.md", discovery.parts),
@@ -218,5 +222,6 @@ def run(figure: str, output: Path, *, quick: bool = False, table: Path | None = 
         talk.console().print(", ".join(map(str, _DRAWN[figure](table, output))))
     if kept:
         page, parts = _PAGES[figure]
-        measured.keep(table, f"{figure}.csv", root() / "docs" / "results" / page, parts, _DRAWN[figure], talk.console())
+        draw = _DRAWN.get(figure, lambda _table, _output: [])
+        measured.keep(table, f"{figure}.csv", root() / "docs" / "results" / page, parts, draw, talk.console())
         losses.write()

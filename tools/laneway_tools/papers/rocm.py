@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,10 +20,10 @@ from rich.table import Table
 from laneway_tools.draw.lines import Value, draw_lines
 from laneway_tools.measure import results
 from laneway_tools.measure.results import Record, number, rounded
-from laneway_tools.papers import flows, points
+from laneway_tools.papers import flows, measured, points
 from laneway_tools.papers.measured import Part
 from laneway_tools.papers.model import size_text
-from laneway_tools.papers.points import Point
+from laneway_tools.papers.points import Plans, Point
 from laneway_tools.places import machines
 from laneway_tools.places.paths import find_local_tool
 from laneway_tools.places.places import Simulated
@@ -283,6 +284,100 @@ def _print_setups(console: Console, cases: Sequence[Case]) -> None:
                 row.append(f"{min(known):.2f} to {max(known):.2f}, {len(some) - len(known)} never" if known else "-")
             table.add_row(*row)
     console.print(table)
+
+
+# Creation with registration of memory (section VI-B)
+
+CREATION_BYTES = 2**23
+_LARGEST = 2**30
+_LEAST_GCDS = 32
+_CREATION_COLUMNS = (
+    *("cluster", "gcds", "pattern", "bytes", "strategy", "edges", "staging_bytes", "buffers_s", "staging_s"),
+    *("creation_s", "init_s", "direct_s", "simulated_s"),
+)
+
+
+@dataclass(frozen=True)
+class Creation:
+    """What the best strategy takes once on one graph, and saves in each exchange of 8 MiB."""
+
+    row_of_rocm: Mapping[str, str]  #: of 1 GiB: times of 8 MiB are in proportion
+    edges: int  #: of the rank that has most incoming ones
+    staging: int  #: bytes of the rank that has most
+    registration: machines.Registration
+
+    def row(self) -> dict[str, object]:
+        own = self.row_of_rocm
+        direct = float(own["direct_s"]) * CREATION_BYTES / int(own["bytes"])
+        return {
+            **{key: own[key] for key in ("cluster", "gcds", "pattern")},
+            "bytes": CREATION_BYTES,
+            "strategy": own["best"],
+            "edges": self.edges,
+            "staging_bytes": self.staging,
+            "buffers_s": rounded(self.registration.seconds(CREATION_BYTES, self.edges * CREATION_BYTES)),
+            "staging_s": rounded(self.registration.seconds(self.staging)),
+            "creation_s": own["creation_s"],
+            "init_s": own["init_s"],
+            "direct_s": rounded(direct),
+            "simulated_s": rounded(direct / float(own["speedup"])),
+        }
+
+
+def _creation_plans(machine: str, nodes: int, pattern: str, strategy: str) -> Plans:
+    arguments = ("--pattern", pattern, "--op", "allgather", "--bytes", str(CREATION_BYTES), "--ranks", str(nodes * _GCDS))
+    return Plans(machine, (*arguments, "--machine", f"node:{nodes} gpu:4 gcd:2", "--strategy", strategy))
+
+
+def creations(table: Path) -> list[Creation]:
+    """Of the random sparse graphs of what ``rocm`` has written, on 32 GCDs and more."""
+    rows = results.read_csv(table, ("figure", "cluster", "gcds", "pattern", "bytes", "direct_s", "best", "speedup", "creation_s", "init_s"))
+    rows = [row for row in rows if row["figure"] in ("7", "8") and int(row["gcds"]) >= _LEAST_GCDS and int(row["bytes"]) == _LARGEST]
+    machine_of = {cluster.name: cluster.machine for cluster in _CLUSTERS}
+    patterns = [f"rsg:density={row['pattern'].removeprefix('δ = ')},seed=1" for row in rows]
+    plans = [
+        _creation_plans(machine_of[row["cluster"]], int(row["gcds"]) // _GCDS, pattern, row["best"])
+        for row, pattern in zip(rows, patterns, strict=True)
+    ]
+    made = []
+    for row, pattern, planned in zip(rows, patterns, points.run_all(plans), strict=True):
+        registration = machines.read(machine_of[row["cluster"]]).registration
+        assert registration is not None
+        incoming = Counter(destination for _, destination in _edges(pattern, int(row["gcds"])))
+        made.append(Creation(row, max(incoming.values()), int(number(planned[0], "staging_bytes_max") or 0), registration))
+    return made
+
+
+def creation_parts(table: Path) -> list[Part]:
+    """What is registered, what that takes, and how many exchanges earn it, with and without."""
+    lines = []
+    for row in results.read_csv(table, _CREATION_COLUMNS):
+        once = float(row["creation_s"]) + float(row["init_s"])
+        staging, gain = float(row["staging_s"]), float(row["direct_s"]) - float(row["simulated_s"])
+        buffers = (1 + int(row["edges"])) * int(row["bytes"])
+        lines.append(
+            (
+                f"{row['cluster']}, {row['gcds']} GCDs, {row['pattern']}, `{row['strategy']}`",
+                f"{1e3 * once:.1f}",
+                f"{1e3 * float(row['buffers_s']):.1f} ({buffers >> 20} MiB)",
+                f"{1e3 * staging:.1f} ({int(row['staging_bytes']) >> 20} MiB)",
+                f"{1e3 * gain:.1f}",
+                *(f"{cost / gain:.2f}" if gain > 0 else "never" for cost in (once, once + staging)),
+            )
+        )
+    columns = (
+        *("graph and strategy", "creation and init, ms", "registers buffers of the call, ms", "memory for relaying, ms"),
+        *("an exchange saves, ms", "exchanges that earn creation and init", "and registration"),
+    )
+    return [Part("Registration, blocks of 8 MiB", columns, tuple(lines))]
+
+
+def creation(output: Path, console: Console, *, quick: bool = False) -> None:
+    """What creation takes with registration of memory, and how many exchanges earn it; all of it, also if ``quick``."""
+    table = output / "rocm-creation.csv"
+    results.write_csv(table, [one.row() for one in creations(measured.committed("rocm.csv"))])
+    measured.show(console, creation_parts(table))
+    console.print(str(table))
 
 
 def _largest(rows: Iterable[Mapping[str, str]], column: str) -> str:

@@ -36,6 +36,19 @@ class Fabric:
 
 
 @dataclass(frozen=True)
+class Registration:
+    """What it costs to register memory with the network: for a buffer, and for each of its pages."""
+
+    buffer: float
+    page: float
+    page_bytes: int
+
+    def seconds(self, *sizes: int) -> float:
+        """Of buffers of so many bytes, one after another; empty ones are not registered."""
+        return sum(self.buffer + self.page * -(-size // self.page_bytes) for size in sizes if size > 0)
+
+
+@dataclass(frozen=True)
 class Machine:
     """What a simulation needs of a machine file."""
 
@@ -54,6 +67,7 @@ class Machine:
     pack: float
     device_links: tuple[tuple[int, ...], ...] | None
     fabric: Fabric = field(default=Fabric())
+    registration: Registration | None = None
 
     def link(self, name: str) -> tuple[Protocol, ...]:
         """The protocols of a class of links, or of the next one outside or inside that is known."""
@@ -149,6 +163,7 @@ def read(name: str) -> Machine:
             pack=0.0 if devices else overhead.get("pack", 0.0),
             device_links=tuple(map(tuple, devices)) if devices else None,
             fabric=fabric,
+            registration=Registration(**data["registration"]) if "registration" in data else None,
         )
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"machine file {path}: {error}") from None
