@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -370,6 +370,25 @@ def fortran_names(operations: list[Dense]) -> str:
     return out
 
 
+_COUNTS = {"count": "COUNT", "counts": "COUNT", "displacements": "DISPLACEMENT"}
+
+
+def in_units(parts: Mapping[str, Iterable[tuple[str, str, str]]], degrees: str) -> tuple[str, dict[str, str]]:
+    """Statements that make counts of elements those of the datatypes of sections, and what each argument is called then. Of a part:
+    the name and the role of each of its arguments, and which of the degrees is the length of its lists."""
+    rows = [(part, *row) for part, arguments in parts.items() for row in arguments if row[1] in _COUNTS]
+    text = ""
+    if any(role != "count" for _, _, role, _ in rows):
+        one, other = list(parts) * (2 if len(parts) == 1 else 1)
+        text += f"  const Degrees number = COUNTED({one}, {other}, {degrees});\n"
+    names = {}
+    for part, name, role, side in rows:
+        made, length = f"{name}_of_types", "1" if role == "count" else f"number.{side}"
+        text += f"  const {_COUNTS[role]}* const {made} = in_units(&{part}, {length}, {name}, sizeof *{name});\n"
+        names[name] = f"*{made}" if role == "count" else made
+    return text, names
+
+
 def _shim(operation: Dense, way: str) -> str:
     types = {
         "count": "const COUNT* {}",
@@ -400,6 +419,15 @@ def _shim(operation: Dense, way: str) -> str:
         if buffer.role == "buffer" and kind.role == "type" and buffer.side == kind.side == side and not operation.reduces
     }
     in_section = {name: text for part, (buf, kind) in sections.items() for name, text in ((buf, f"{part}.at"), (kind, f"{part}.type"))}
+    # Where one rank alone has blocks of all, the others give lists of nothing.
+    rooted = bool(operation.name_of("root", ""))
+    degrees = "ranks_at(MPI_Comm_f2c(*comm), *root)" if rooted else "ranks_of(MPI_Comm_f2c(*comm))"
+    parts = {
+        part: [(names[a], a.role, "out" if a.side == "send" else "in") for a in operation.arguments if f"of_{a.side or 'buffer'}" == part]
+        for part in sections
+    }
+    scaled, of_types = in_units(parts, degrees)
+    in_section |= of_types
     arguments = [
         "types.send"
         if a.role == "types" and a.side == "send"
@@ -420,7 +448,7 @@ def _shim(operation: Dense, way: str) -> str:
     if sections:
         ends = "".join(f"  end_section(&{part});\n" for part in sections)
         made = ", ".join(f"{part} = section({buf}, *{kind})" for part, (buf, kind) in sections.items())
-        body = f"  Section {made};\n  const int code = {call};\n{ends}  finish(code, ierror);\n"
+        body = f"  Section {made};\n{scaled}  const int code = {call};\n{ends}  finish(code, ierror);\n"
     if operation.name_of("types", "send"):
         sent = f"buffer({operation.name_of('buffer', 'send')}) == MPI_IN_PLACE ? NULL : {operation.name_of('types', 'send')}"
         body = (

@@ -480,13 +480,18 @@ def _shim(operation: Operation, way: str) -> str:
         "MPI_Fint* ierror",
     ]
     lists = [side.name_of("types") for side in (operation.send, operation.receive)]
+    # Of elements that indices name, a section has the datatype of one.
+    sides = {"send": (operation.send, "out"), "recv": (operation.receive, "in")}
+    indexed = any(a.role == "indices" for a in operation.arguments)
+    parts = {part: [(a.name, a.role, degree) for a in side.arguments] for part, (side, degree) in sides.items() if side.name_of("type")}
+    scaled, of_types = ("", {}) if indexed else dense.in_units(parts, "DEGREES(TO_C(*where))")
     arguments = []
     for side, name in ((operation.send, "types.send"), (operation.receive, "types.recv")):
         for a in side.arguments:
             # With a datatype an element, a buffer may have gaps.
             part = name.removeprefix("types.")
-            parts = {"types": name, "type": f"{part}.type", "buffer": f"{part}.at" if side.name_of("type") else f"buffer({a.name})"}
-            arguments.append(parts.get(a.role) or passed.get(a.role, "{}").format(a.name))
+            known = {"types": name, "type": f"{part}.type", "buffer": f"{part}.at" if side.name_of("type") else f"buffer({a.name})"}
+            arguments.append(of_types.get(a.name) or known.get(a.role) or passed.get(a.role, "{}").format(a.name))
     arguments += [
         *(["MPI_Op_f2c(*op)"] if operation.reduces else []),
         "TO_C(*where)",
@@ -496,7 +501,7 @@ def _shim(operation: Operation, way: str) -> str:
     call = f"FORM({operation.stem(way, 'LNW')})({', '.join(arguments)})"
     name = operation.stem(way, "lnwf").lower()
     sections = [
-        f"{part} = section({buf}, *{kind})"
+        f"{part} = {'section_of_elements' if indexed else 'section'}({buf}, *{kind})"
         for part, buf, kind in (
             ("send", operation.send.name_of("buffer"), operation.send.name_of("type")),
             ("recv", operation.receive.name_of("buffer"), operation.receive.name_of("type")),
@@ -504,7 +509,7 @@ def _shim(operation: Operation, way: str) -> str:
         if kind
     ]
     ends = "".join(f"  end_section(&{one.partition(' ')[0]});\n" for one in sections)
-    body = f"  Section {', '.join(sections)};\n  const int code = {call};\n{ends}  finish(code, ierror);\n"
+    body = f"  Section {', '.join(sections)};\n{scaled}  const int code = {call};\n{ends}  finish(code, ierror);\n"
     if any(lists):
         made = ", ".join(["DEGREES(TO_C(*where))", *(name or "NULL" for name in lists)])
         body = f"  const Types types = make_types({made});\n  const int code = {call};\n  free_types(types);\n  finish(code, ierror);\n"

@@ -6,8 +6,10 @@ void FORM(lnwf_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, con
                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                          const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Alltoall)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                      MPI_Comm_f2c(*comm));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Alltoall)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                                      of_receive.type, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -18,8 +20,13 @@ void FORM(lnwf_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], 
                           const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                           MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Alltoallv)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts,
-                                       rdispls, of_receive.type, MPI_Comm_f2c(*comm));
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&of_send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&of_receive, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Alltoallv)(of_send.at, sendcounts_of_types, sdispls_of_types, of_send.type, of_receive.at,
+                                       recvcounts_of_types, rdispls_of_types, of_receive.type, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -41,8 +48,10 @@ void FORM(lnwf_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, co
                           const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                           const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Allgather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                       MPI_Comm_f2c(*comm));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Allgather)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at,
+                                       *recvcount_of_types, of_receive.type, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -52,8 +61,12 @@ void FORM(lnwf_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, c
                            const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                            const MPI_Fint* recvtype, const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Allgatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                        of_receive.type, MPI_Comm_f2c(*comm));
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Allgatherv)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at,
+                                        recvcounts_of_types, displs_of_types, of_receive.type, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -63,8 +76,10 @@ void FORM(lnwf_gather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, const
                        const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                        const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Gather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                    *root, MPI_Comm_f2c(*comm));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Gather)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                                    of_receive.type, *root, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -74,8 +89,12 @@ void FORM(lnwf_gatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, cons
                         const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                         const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Gatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                     of_receive.type, *root, MPI_Comm_f2c(*comm));
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Gatherv)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, recvcounts_of_types,
+                                     displs_of_types, of_receive.type, *root, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -85,8 +104,10 @@ void FORM(lnwf_scatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, cons
                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                         const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Scatter)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                     *root, MPI_Comm_f2c(*comm));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Scatter)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                                     of_receive.type, *root, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -96,8 +117,12 @@ void FORM(lnwf_scatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], c
                          const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const COUNT* recvcount,
                          const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Scatterv)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
-                                      of_receive.type, *root, MPI_Comm_f2c(*comm));
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_send, number.out, displs, sizeof *displs);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Scatterv)(of_send.at, sendcounts_of_types, displs_of_types, of_send.type, of_receive.at,
+                                      *recvcount_of_types, of_receive.type, *root, MPI_Comm_f2c(*comm));
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -106,7 +131,8 @@ void FORM(lnwf_scatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], c
 void FORM(lnwf_bcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                       const MPI_Fint* comm, MPI_Fint* ierror) {
   Section of_buffer = section(data, *datatype);
-  const int code = FORM(LNW_Bcast)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm));
+  const COUNT* const count_of_types = in_units(&of_buffer, 1, count, sizeof *count);
+  const int code = FORM(LNW_Bcast)(of_buffer.at, *count_of_types, of_buffer.type, *root, MPI_Comm_f2c(*comm));
   end_section(&of_buffer);
   finish(code, ierror);
 }
@@ -165,8 +191,10 @@ void FORM(lnwf_ialltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, co
                           const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                           const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ialltoall)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                       MPI_Comm_f2c(*comm), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Ialltoall)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at,
+                                       *recvcount_of_types, of_receive.type, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -177,8 +205,14 @@ void FORM(lnwf_ialltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[],
                            const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                            LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ialltoallv)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts,
-                                        rdispls, of_receive.type, MPI_Comm_f2c(*comm), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&of_send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&of_receive, number.in, rdispls, sizeof *rdispls);
+  const int code =
+      FORM(LNW_Ialltoallv)(of_send.at, sendcounts_of_types, sdispls_of_types, of_send.type, of_receive.at,
+                           recvcounts_of_types, rdispls_of_types, of_receive.type, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -200,8 +234,10 @@ void FORM(lnwf_iallgather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, c
                            const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                            const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Iallgather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
-                                        of_receive.type, MPI_Comm_f2c(*comm), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Iallgather)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at,
+                                        *recvcount_of_types, of_receive.type, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -211,8 +247,13 @@ void FORM(lnwf_iallgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, 
                             const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                             const MPI_Fint* recvtype, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Iallgatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                         of_receive.type, MPI_Comm_f2c(*comm), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code =
+      FORM(LNW_Iallgatherv)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, recvcounts_of_types,
+                            displs_of_types, of_receive.type, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -222,8 +263,10 @@ void FORM(lnwf_igather)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, cons
                         const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                         const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Igather)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                     *root, MPI_Comm_f2c(*comm), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Igather)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                                     of_receive.type, *root, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -234,8 +277,12 @@ void FORM(lnwf_igatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, con
                          const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
                          MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Igatherv)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                      of_receive.type, *root, MPI_Comm_f2c(*comm), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Igatherv)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, recvcounts_of_types,
+                                      displs_of_types, of_receive.type, *root, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -245,8 +292,10 @@ void FORM(lnwf_iscatter)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, con
                          const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                          const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Iscatter)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount, of_receive.type,
-                                      *root, MPI_Comm_f2c(*comm), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Iscatter)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                                      of_receive.type, *root, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -257,8 +306,12 @@ void FORM(lnwf_iscatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], 
                           const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, LNW_Request* request,
                           MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Iscatterv)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
-                                       of_receive.type, *root, MPI_Comm_f2c(*comm), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_send, number.out, displs, sizeof *displs);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Iscatterv)(of_send.at, sendcounts_of_types, displs_of_types, of_send.type, of_receive.at,
+                                       *recvcount_of_types, of_receive.type, *root, MPI_Comm_f2c(*comm), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -267,7 +320,8 @@ void FORM(lnwf_iscatterv)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts[], 
 void FORM(lnwf_ibcast)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                        const MPI_Fint* comm, LNW_Request* request, MPI_Fint* ierror) {
   Section of_buffer = section(data, *datatype);
-  const int code = FORM(LNW_Ibcast)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm), request);
+  const COUNT* const count_of_types = in_units(&of_buffer, 1, count, sizeof *count);
+  const int code = FORM(LNW_Ibcast)(of_buffer.at, *count_of_types, of_buffer.type, *root, MPI_Comm_f2c(*comm), request);
   end_section(&of_buffer);
   finish(code, ierror);
 }
@@ -330,8 +384,11 @@ void FORM(lnwf_alltoall_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount
                               const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                               const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Alltoall_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
-                                           of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Alltoall_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                              of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -342,9 +399,14 @@ void FORM(lnwf_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcount
                                const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* comm,
                                const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code =
-      FORM(LNW_Alltoallv_init)(of_send.at, sendcounts, sdispls, of_send.type, of_receive.at, recvcounts, rdispls,
-                               of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&of_send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&of_receive, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Alltoallv_init)(of_send.at, sendcounts_of_types, sdispls_of_types, of_send.type,
+                                            of_receive.at, recvcounts_of_types, rdispls_of_types, of_receive.type,
+                                            MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -367,8 +429,11 @@ void FORM(lnwf_allgather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcoun
                                const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Allgather_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
-                                            of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Allgather_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                               of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -379,8 +444,13 @@ void FORM(lnwf_allgatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcou
                                 const MPI_Fint* recvtype, const MPI_Fint* comm, const MPI_Fint* info,
                                 LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Allgatherv_init)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                             of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_of(MPI_Comm_f2c(*comm)));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code =
+      FORM(LNW_Allgatherv_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, recvcounts_of_types,
+                                displs_of_types, of_receive.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -391,8 +461,11 @@ void FORM(lnwf_gather_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount, 
                             const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
                             MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Gather_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
-                                         of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Gather_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                            of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -403,8 +476,13 @@ void FORM(lnwf_gatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount,
                              const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info,
                              LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Gatherv_init)(of_send.at, *sendcount, of_send.type, of_receive.at, recvcounts, displs,
-                                          of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&of_receive, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_receive, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Gatherv_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at,
+                                          recvcounts_of_types, displs_of_types, of_receive.type, *root,
+                                          MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -415,8 +493,11 @@ void FORM(lnwf_scatter_init)(const CFI_cdesc_t* sendbuf, const COUNT* sendcount,
                              const MPI_Fint* root, const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request,
                              MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Scatter_init)(of_send.at, *sendcount, of_send.type, of_receive.at, *recvcount,
-                                          of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&of_send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Scatter_init)(of_send.at, *sendcount_of_types, of_send.type, of_receive.at, *recvcount_of_types,
+                             of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -427,8 +508,13 @@ void FORM(lnwf_scatterv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts
                               const MPI_Fint* recvtype, const MPI_Fint* root, const MPI_Fint* comm,
                               const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_send = section(sendbuf, *sendtype), of_receive = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Scatterv_init)(of_send.at, sendcounts, displs, of_send.type, of_receive.at, *recvcount,
-                                           of_receive.type, *root, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(of_send, of_receive, ranks_at(MPI_Comm_f2c(*comm), *root));
+  const COUNT* const sendcounts_of_types = in_units(&of_send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&of_send, number.out, displs, sizeof *displs);
+  const COUNT* const recvcount_of_types = in_units(&of_receive, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Scatterv_init)(of_send.at, sendcounts_of_types, displs_of_types, of_send.type,
+                                           of_receive.at, *recvcount_of_types, of_receive.type, *root,
+                                           MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request);
   end_section(&of_send);
   end_section(&of_receive);
   finish(code, ierror);
@@ -437,7 +523,8 @@ void FORM(lnwf_scatterv_init)(const CFI_cdesc_t* sendbuf, const COUNT sendcounts
 void FORM(lnwf_bcast_init)(const CFI_cdesc_t* data, const COUNT* count, const MPI_Fint* datatype, const MPI_Fint* root,
                            const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_buffer = section(data, *datatype);
-  const int code = FORM(LNW_Bcast_init)(of_buffer.at, *count, of_buffer.type, *root, MPI_Comm_f2c(*comm),
+  const COUNT* const count_of_types = in_units(&of_buffer, 1, count, sizeof *count);
+  const int code = FORM(LNW_Bcast_init)(of_buffer.at, *count_of_types, of_buffer.type, *root, MPI_Comm_f2c(*comm),
                                         MPI_Info_f2c(*info), request);
   end_section(&of_buffer);
   finish(code, ierror);

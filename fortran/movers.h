@@ -90,7 +90,7 @@ void lnwf_halo_get_count(const LNW_Halo* halo, MPI_Count* owned, MPI_Count* elem
 
 void lnwf_halo_init(const LNW_Halo* halo, const CFI_cdesc_t* array, const MPI_Fint* type, const MPI_Fint* info,
                     LNW_Request* request, MPI_Fint* ierror) {
-  Section of_array = section(array, *type);
+  Section of_array = section_of_elements(array, *type);
   const int code = LNW_Halo_init(*halo, of_array.at, of_array.type, MPI_Info_f2c(*info), request);
   end_section(&of_array);
   finish(code, ierror);
@@ -98,7 +98,7 @@ void lnwf_halo_init(const LNW_Halo* halo, const CFI_cdesc_t* array, const MPI_Fi
 
 void lnwf_halo_reverse_init(const LNW_Halo* halo, const CFI_cdesc_t* array, const MPI_Fint* type, const MPI_Fint* op,
                             const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
-  Section of_array = section(array, *type);
+  Section of_array = section_of_elements(array, *type);
   const int code =
       LNW_Halo_reverse_init(*halo, of_array.at, of_array.type, MPI_Op_f2c(*op), MPI_Info_f2c(*info), request);
   end_section(&of_array);

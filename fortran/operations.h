@@ -11,8 +11,10 @@ void FORM(lnwf_neighbor_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* send
                                    const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                    const WHERE* where, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code =
-      FORM(LNW_Neighbor_allgather)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type, TO_C(*where));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Neighbor_allgather)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                                recv.type, TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -22,8 +24,12 @@ void FORM(lnwf_neighbor_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* sen
                                     const CFI_cdesc_t* recvbuf, const COUNT recvcounts[], const DISPLACEMENT displs[],
                                     const MPI_Fint* recvtype, const WHERE* where, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_allgatherv)(send.at, *sendcount, send.type, recv.at, recvcounts, displs, recv.type,
-                                                 TO_C(*where));
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&recv, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Neighbor_allgatherv)(send.at, *sendcount_of_types, send.type, recv.at, recvcounts_of_types,
+                                                 displs_of_types, recv.type, TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -33,8 +39,10 @@ void FORM(lnwf_neighbor_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* sendc
                                   const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                   const WHERE* where, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code =
-      FORM(LNW_Neighbor_alltoall)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type, TO_C(*where));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Neighbor_alltoall)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                               recv.type, TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -45,8 +53,13 @@ void FORM(lnwf_neighbor_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT sendc
                                    const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                    MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_alltoallv)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
-                                                recv.type, TO_C(*where));
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Neighbor_alltoallv)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                                recvcounts_of_types, rdispls_of_types, recv.type, TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -67,8 +80,10 @@ void FORM(lnwf_neighbor_reduce)(const CFI_cdesc_t* sendbuf, const COUNT* sendcou
                                 const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                 const MPI_Fint* op, const WHERE* where, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_reduce)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                             MPI_Op_f2c(*op), TO_C(*where));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Neighbor_reduce)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                             recv.type, MPI_Op_f2c(*op), TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -79,8 +94,14 @@ void FORM(lnwf_neighbor_reducev)(const CFI_cdesc_t* sendbuf, const COUNT sendcou
                                  const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* op,
                                  const WHERE* where, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_reducev)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
-                                              recv.type, MPI_Op_f2c(*op), TO_C(*where));
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code =
+      FORM(LNW_Neighbor_reducev)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                 recvcounts_of_types, rdispls_of_types, recv.type, MPI_Op_f2c(*op), TO_C(*where));
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -101,8 +122,10 @@ void FORM(lnwf_ineighbor_allgather)(const CFI_cdesc_t* sendbuf, const COUNT* sen
                                     const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                     const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_allgather)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                                 TO_C(*where), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Ineighbor_allgather)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                                 recv.type, TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -113,8 +136,12 @@ void FORM(lnwf_ineighbor_allgatherv)(const CFI_cdesc_t* sendbuf, const COUNT* se
                                      const MPI_Fint* recvtype, const WHERE* where, LNW_Request* request,
                                      MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_allgatherv)(send.at, *sendcount, send.type, recv.at, recvcounts, displs,
-                                                  recv.type, TO_C(*where), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&recv, number.in, displs, sizeof *displs);
+  const int code = FORM(LNW_Ineighbor_allgatherv)(send.at, *sendcount_of_types, send.type, recv.at, recvcounts_of_types,
+                                                  displs_of_types, recv.type, TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -124,8 +151,10 @@ void FORM(lnwf_ineighbor_alltoall)(const CFI_cdesc_t* sendbuf, const COUNT* send
                                    const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                    const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_alltoall)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                                TO_C(*where), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Ineighbor_alltoall)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                                recv.type, TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -136,8 +165,14 @@ void FORM(lnwf_ineighbor_alltoallv)(const CFI_cdesc_t* sendbuf, const COUNT send
                                     const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                     LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_alltoallv)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
-                                                 recv.type, TO_C(*where), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code =
+      FORM(LNW_Ineighbor_alltoallv)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                    recvcounts_of_types, rdispls_of_types, recv.type, TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -158,8 +193,10 @@ void FORM(lnwf_ineighbor_reduce)(const CFI_cdesc_t* sendbuf, const COUNT* sendco
                                  const CFI_cdesc_t* recvbuf, const COUNT* recvcount, const MPI_Fint* recvtype,
                                  const MPI_Fint* op, const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_reduce)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                              MPI_Op_f2c(*op), TO_C(*where), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code = FORM(LNW_Ineighbor_reduce)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                              recv.type, MPI_Op_f2c(*op), TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -170,8 +207,14 @@ void FORM(lnwf_ineighbor_reducev)(const CFI_cdesc_t* sendbuf, const COUNT sendco
                                   const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const MPI_Fint* op,
                                   const WHERE* where, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Ineighbor_reducev)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls,
-                                               recv.type, MPI_Op_f2c(*op), TO_C(*where), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Ineighbor_reducev)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                               recvcounts_of_types, rdispls_of_types, recv.type, MPI_Op_f2c(*op),
+                                               TO_C(*where), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -193,8 +236,11 @@ void FORM(lnwf_neighbor_allgather_init)(const CFI_cdesc_t* sendbuf, const COUNT*
                                         const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                         MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_allgather_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                                     TO_C(*where), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Neighbor_allgather_init)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types,
+                                        recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -205,8 +251,13 @@ void FORM(lnwf_neighbor_allgatherv_init)(const CFI_cdesc_t* sendbuf, const COUNT
                                          const DISPLACEMENT displs[], const MPI_Fint* recvtype, const WHERE* where,
                                          const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_allgatherv_init)(send.at, *sendcount, send.type, recv.at, recvcounts, displs,
-                                                      recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const displs_of_types = in_units(&recv, number.in, displs, sizeof *displs);
+  const int code =
+      FORM(LNW_Neighbor_allgatherv_init)(send.at, *sendcount_of_types, send.type, recv.at, recvcounts_of_types,
+                                         displs_of_types, recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -217,8 +268,11 @@ void FORM(lnwf_neighbor_alltoall_init)(const CFI_cdesc_t* sendbuf, const COUNT* 
                                        const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                        MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_alltoall_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                                    TO_C(*where), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Neighbor_alltoall_init)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types, recv.type,
+                                       TO_C(*where), MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -230,8 +284,14 @@ void FORM(lnwf_neighbor_alltoallv_init)(const CFI_cdesc_t* sendbuf, const COUNT 
                                         const DISPLACEMENT rdispls[], const MPI_Fint* recvtype, const WHERE* where,
                                         const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_alltoallv_init)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts,
-                                                     rdispls, recv.type, TO_C(*where), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Neighbor_alltoallv_init)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                                     recvcounts_of_types, rdispls_of_types, recv.type, TO_C(*where),
+                                                     MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -257,7 +317,7 @@ void FORM(lnwf_neighbor_alltoallv_init_indexed)(const CFI_cdesc_t* sendbuf, cons
                                                 const MPI_Count recvindices[], const MPI_Fint* recvtype,
                                                 const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                                 MPI_Fint* ierror) {
-  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  Section send = section_of_elements(sendbuf, *sendtype), recv = section_of_elements(recvbuf, *recvtype);
   const int code = FORM(LNW_Neighbor_alltoallv_init_indexed)(send.at, *sendsize, sendcounts, sendindices, send.type,
                                                              recv.at, *recvsize, recvcounts, recvindices, recv.type,
                                                              TO_C(*where), MPI_Info_f2c(*info), request);
@@ -271,8 +331,11 @@ void FORM(lnwf_neighbor_reduce_init)(const CFI_cdesc_t* sendbuf, const COUNT* se
                                      const MPI_Fint* op, const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                      MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code = FORM(LNW_Neighbor_reduce_init)(send.at, *sendcount, send.type, recv.at, *recvcount, recv.type,
-                                                  MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
+  const COUNT* const sendcount_of_types = in_units(&send, 1, sendcount, sizeof *sendcount);
+  const COUNT* const recvcount_of_types = in_units(&recv, 1, recvcount, sizeof *recvcount);
+  const int code =
+      FORM(LNW_Neighbor_reduce_init)(send.at, *sendcount_of_types, send.type, recv.at, *recvcount_of_types, recv.type,
+                                     MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -285,9 +348,14 @@ void FORM(lnwf_neighbor_reducev_init)(const CFI_cdesc_t* sendbuf, const COUNT se
                                       const WHERE* where, const MPI_Fint* info, LNW_Request* request,
                                       MPI_Fint* ierror) {
   Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
-  const int code =
-      FORM(LNW_Neighbor_reducev_init)(send.at, sendcounts, sdispls, send.type, recv.at, recvcounts, rdispls, recv.type,
-                                      MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);
+  const Degrees number = COUNTED(send, recv, DEGREES(TO_C(*where)));
+  const COUNT* const sendcounts_of_types = in_units(&send, number.out, sendcounts, sizeof *sendcounts);
+  const DISPLACEMENT* const sdispls_of_types = in_units(&send, number.out, sdispls, sizeof *sdispls);
+  const COUNT* const recvcounts_of_types = in_units(&recv, number.in, recvcounts, sizeof *recvcounts);
+  const DISPLACEMENT* const rdispls_of_types = in_units(&recv, number.in, rdispls, sizeof *rdispls);
+  const int code = FORM(LNW_Neighbor_reducev_init)(send.at, sendcounts_of_types, sdispls_of_types, send.type, recv.at,
+                                                   recvcounts_of_types, rdispls_of_types, recv.type, MPI_Op_f2c(*op),
+                                                   TO_C(*where), MPI_Info_f2c(*info), request);
   end_section(&send);
   end_section(&recv);
   finish(code, ierror);
@@ -313,7 +381,7 @@ void FORM(lnwf_neighbor_reducev_init_indexed)(const CFI_cdesc_t* sendbuf, const 
                                               const MPI_Count recvindices[], const MPI_Fint* recvtype,
                                               const MPI_Fint* op, const WHERE* where, const MPI_Fint* info,
                                               LNW_Request* request, MPI_Fint* ierror) {
-  Section send = section(sendbuf, *sendtype), recv = section(recvbuf, *recvtype);
+  Section send = section_of_elements(sendbuf, *sendtype), recv = section_of_elements(recvbuf, *recvtype);
   const int code = FORM(LNW_Neighbor_reducev_init_indexed)(send.at, *sendsize, sendcounts, sendindices, send.type,
                                                            recv.at, *recvsize, recvcounts, recvindices, recv.type,
                                                            MPI_Op_f2c(*op), TO_C(*where), MPI_Info_f2c(*info), request);

@@ -66,7 +66,8 @@ void lnwf_psend_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const M
                      const MPI_Fint* datatype, const MPI_Fint* dest, const MPI_Fint* tag, const MPI_Fint* comm,
                      const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_buf = section(buf, *datatype);
-  const int code = LNW_Psend_init(of_buf.at, *partitions, *count, of_buf.type, *dest, *tag, MPI_Comm_f2c(*comm),
+  const MPI_Count* const each = in_units(&of_buf, 1, count, sizeof *count);
+  const int code = LNW_Psend_init(of_buf.at, *partitions, *each, of_buf.type, *dest, *tag, MPI_Comm_f2c(*comm),
                                   MPI_Info_f2c(*info), request);
   end_section(&of_buf);
   finish(code, ierror);
@@ -76,7 +77,8 @@ void lnwf_precv_init(const CFI_cdesc_t* buf, const MPI_Fint* partitions, const M
                      const MPI_Fint* datatype, const MPI_Fint* source, const MPI_Fint* tag, const MPI_Fint* comm,
                      const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
   Section of_buf = section(buf, *datatype);
-  const int code = LNW_Precv_init(of_buf.at, *partitions, *count, of_buf.type, *source, *tag, MPI_Comm_f2c(*comm),
+  const MPI_Count* const each = in_units(&of_buf, 1, count, sizeof *count);
+  const int code = LNW_Precv_init(of_buf.at, *partitions, *each, of_buf.type, *source, *tag, MPI_Comm_f2c(*comm),
                                   MPI_Info_f2c(*info), request);
   end_section(&of_buf);
   finish(code, ierror);

@@ -1,7 +1,9 @@
 /* What stands between the module's interfaces and the C API: handles, buffers, and constants known by address.
  * What is used of a descriptor, base_addr, elem_len, rank and dim, is laid out alike by gfortran and flang. */
 #include <ISO_Fortran_binding.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,46 +65,95 @@ static void* buffer(const CFI_cdesc_t* array) {
   return is_contiguous(array) ? array->base_addr : LNW_NOT_CONTIGUOUS;
 }
 
-/* A buffer, and the datatype of an element in it: where elements have gaps of one size, as in a(i, :), a resized one.
- */
+/* A buffer, and the datatype of what its counts and displacements count: `unit` elements. Where elements have gaps of
+ * one size, as in a(i, :), it is one, resized; where they have several, as in a(2:n-1, :), those of the first
+ * dimensions, up to the last at which distances differ. */
 typedef struct {
   void* at;
   MPI_Datatype type;
-  int is_made;
+  int64_t unit;
+  int is_made, count_lists;
+  void* lists[2];
 } Section;
 
-/* The distance of elements in bytes; 0 where it is not always the same. */
-static MPI_Aint distance(const CFI_cdesc_t* array) {
+/* The distance in bytes of what lies in the dimensions from `first` on; 0 where it is not always the same. */
+static MPI_Aint distance(const CFI_cdesc_t* array, int first) {
   MPI_Aint step = 0, next = 0;
-  for (int i = 0; i < array->rank; ++i) {
+  for (int i = first; i < array->rank; ++i) {
     const CFI_index_t extent = array->dim[i].extent;
     if (extent == 1) continue;
     if (step != 0 && array->dim[i].sm != next) return 0;
     if (step == 0) step = array->dim[i].sm;
     next = array->dim[i].sm * extent;
   }
-  return step;
+  /* One of them alone. */
+  return step != 0 ? step : (MPI_Aint)array->elem_len;
 }
 
 static Section section(const CFI_cdesc_t* array, MPI_Fint type) {
-  Section found = {buffer(array), MPI_Type_f2c(type), 0};
-  const MPI_Aint step = found.at == LNW_NOT_CONTIGUOUS && found.type != MPI_DATATYPE_NULL ? distance(array) : 0;
-  MPI_Aint lower, extent;
+  Section found = {buffer(array), MPI_Type_f2c(type), 1, 0, 0, {NULL, NULL}};
+  MPI_Aint lower, extent, step;
   int size;
-  if (step == 0 || MPI_Type_get_extent(found.type, &lower, &extent) != MPI_SUCCESS ||
+  if (found.at != LNW_NOT_CONTIGUOUS || found.type == MPI_DATATYPE_NULL ||
+      MPI_Type_get_extent(found.type, &lower, &extent) != MPI_SUCCESS ||
       MPI_Type_size(found.type, &size) != MPI_SUCCESS || lower != 0 || extent != size ||
       extent != (MPI_Aint)array->elem_len)
     return found;
-  MPI_Datatype made;
-  if (MPI_Type_create_resized(found.type, 0, step, &made) != MPI_SUCCESS) return found;
-  const Section strided = {array->base_addr, made, 1};
+  MPI_Datatype made, inner = found.type;
+  int64_t unit = 1;
+  for (int first = 0;; ++first) {
+    step = distance(array, first);
+    const CFI_dim_t dim = array->dim[first];
+    const int code = step != 0              ? MPI_Type_create_resized(inner, 0, step, &made)
+                     : dim.extent == 1      ? MPI_Type_dup(inner, &made)
+                     : dim.extent > INT_MAX ? MPI_ERR_COUNT
+                                            : MPI_Type_create_hvector((int)dim.extent, 1, dim.sm, inner, &made);
+    if (inner != found.type) MPI_Type_free(&inner);
+    if (code != MPI_SUCCESS) return found;
+    inner = made;
+    if (step != 0) break;
+    unit *= dim.extent;
+  }
   MPI_Type_commit(&made);
+  const Section strided = {array->base_addr, made, unit, 1, 0, {NULL, NULL}};
   return strided;
 }
 
-/* What is under way, or persistent, keeps the datatypes that it needs. */
+/* Counts or displacements of elements, `size` bytes each, as those of the section's datatype; where they are no whole
+ * number of these, the buffer is one with gaps that cannot be described. */
+static const void* in_units(Section* used, int n, const void* elements, size_t size) {
+  if (used->unit == 1 || n <= 0) return elements;
+  char* const made = malloc((size_t)n * size);
+  if (made == NULL) {
+    used->at = LNW_NOT_CONTIGUOUS;
+    return elements;
+  }
+  for (int i = 0; i < n; ++i) {
+    int few;
+    int64_t value;
+    const char* const from = (const char*)elements + (size_t)i * size;
+    memcpy(size == sizeof few ? (void*)&few : (void*)&value, from, size);
+    if (size == sizeof few) value = few;
+    if (value % used->unit != 0) used->at = LNW_NOT_CONTIGUOUS;
+    value /= used->unit;
+    few = (int)value;
+    memcpy(made + (size_t)i * size, size == sizeof few ? (void*)&few : (void*)&value, size);
+  }
+  used->lists[used->count_lists++] = made;
+  return made;
+}
+
+/* A section of which every element is named by its number. */
+static Section section_of_elements(const CFI_cdesc_t* array, MPI_Fint type) {
+  Section found = section(array, type);
+  if (found.unit != 1) found.at = LNW_NOT_CONTIGUOUS;
+  return found;
+}
+
+/* What is under way, or persistent, keeps the datatypes and counts that it needs. */
 static void end_section(Section* used) {
   if (used->is_made) MPI_Type_free(&used->type);
+  while (used->count_lists > 0) free(used->lists[--used->count_lists]);
 }
 
 static const int* weights(const MPI_Fint array[]) {
@@ -119,6 +170,11 @@ static void finish(int code, MPI_Fint* ierror) {
 typedef struct {
   int in, out;
 } Degrees;
+
+static const Degrees no_degrees = {0, 0};
+
+/* How many counts there are, which is asked only where one of the sections needs it. */
+#define COUNTED(one, other, degrees) ((one).unit != 1 || (other).unit != 1 ? (degrees) : no_degrees)
 
 static Degrees degrees_of_comm(MPI_Comm comm) {
   Degrees degrees = {0, 0};
@@ -246,7 +302,7 @@ void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
 void lnwf_sparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                           const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
                           const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_sendbuf = section_of_elements(sendbuf, *sendtype);
   const int code = LNW_Sparse_alltoall(*ndestinations, destinations, of_sendbuf.at, *sendcount, of_sendbuf.type,
                                        MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
   end_section(&of_sendbuf);
@@ -256,7 +312,7 @@ void lnwf_sparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinat
 void lnwf_sparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                            const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
                            const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_sendbuf = section_of_elements(sendbuf, *sendtype);
   const int code = LNW_Sparse_alltoallv(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
                                         of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
   end_section(&of_sendbuf);
@@ -266,7 +322,7 @@ void lnwf_sparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destina
 void lnwf_sparse_alltoallv_c(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                              const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Fint* sendtype,
                              const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, MPI_Fint* ierror) {
-  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_sendbuf = section_of_elements(sendbuf, *sendtype);
   const int code = LNW_Sparse_alltoallv_c(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
                                           of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals);
   end_section(&of_sendbuf);
@@ -276,7 +332,7 @@ void lnwf_sparse_alltoallv_c(const MPI_Fint* ndestinations, const MPI_Fint desti
 void lnwf_isparse_alltoall(const MPI_Fint* ndestinations, const MPI_Fint destinations[], const CFI_cdesc_t* sendbuf,
                            const MPI_Fint* sendcount, const MPI_Fint* sendtype, const MPI_Fint* comm,
                            const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request, MPI_Fint* ierror) {
-  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_sendbuf = section_of_elements(sendbuf, *sendtype);
   const int code = LNW_Isparse_alltoall(*ndestinations, destinations, of_sendbuf.at, *sendcount, of_sendbuf.type,
                                         MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request);
   end_section(&of_sendbuf);
@@ -287,7 +343,7 @@ void lnwf_isparse_alltoallv(const MPI_Fint* ndestinations, const MPI_Fint destin
                             const MPI_Fint sendcounts[], const MPI_Fint sdispls[], const MPI_Fint* sendtype,
                             const MPI_Fint* comm, const MPI_Fint* info, LNW_Arrivals* arrivals, LNW_Request* request,
                             MPI_Fint* ierror) {
-  Section of_sendbuf = section(sendbuf, *sendtype);
+  Section of_sendbuf = section_of_elements(sendbuf, *sendtype);
   const int code = LNW_Isparse_alltoallv(*ndestinations, destinations, of_sendbuf.at, sendcounts, sdispls,
                                          of_sendbuf.type, MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), arrivals, request);
   end_section(&of_sendbuf);
@@ -305,7 +361,7 @@ void lnwf_arrivals_get_data(const LNW_Arrivals* arrivals, void** data, MPI_Count
 void lnwf_arrivals_copy(const LNW_Arrivals* arrivals, const MPI_Fint* maxsources, MPI_Fint sources[],
                         MPI_Count recvcounts[], MPI_Count rdispls[], const CFI_cdesc_t* recvbuf,
                         const MPI_Count* recvcount, const MPI_Fint* recvtype, MPI_Fint* ierror) {
-  Section of_recvbuf = section(recvbuf, *recvtype);
+  Section of_recvbuf = section_of_elements(recvbuf, *recvtype);
   const int code = LNW_Arrivals_copy(*arrivals, *maxsources, sources, recvcounts, rdispls, of_recvbuf.at, *recvcount,
                                      of_recvbuf.type);
   end_section(&of_recvbuf);
@@ -407,6 +463,15 @@ static Degrees ranks_of(MPI_Comm comm) {
     MPI_Comm_size(comm, &ranks.in);
   ranks.out = ranks.in;
   return ranks;
+}
+
+/* As many as there are ranks where the lists of counts of an operation with a root count. */
+static Degrees ranks_at(MPI_Comm comm, int root) {
+  int rank = MPI_PROC_NULL, is_inter = 0;
+  if (comm == MPI_COMM_NULL) return no_degrees;
+  MPI_Comm_test_inter(comm, &is_inter);
+  if (!is_inter) MPI_Comm_rank(comm, &rank);
+  return root == (is_inter ? MPI_ROOT : rank) ? ranks_of(comm) : no_degrees;
 }
 
 #define FORM(name) name

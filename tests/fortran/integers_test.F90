@@ -44,6 +44,7 @@ program integers_test
   call sparse()
   call halos()
   call sections()
+  call blocks()
   call errors()
   call MPI_Comm_free(ring, code)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
@@ -225,10 +226,128 @@ contains
     total(1::4) = all(1::4)
     call lnw_bcast(numbers(1::4), 3, MPI_INTEGER, 0, MPI_COMM_WORLD, code)
     call check(code == MPI_SUCCESS .and. .not. any(numbers /= total), 'lnw_bcast of every fourth')
-    call lnw_neighbor_allgather(grid(1:2, 1:2), 4, MPI_DOUBLE_PRECISION, other, 4, MPI_DOUBLE_PRECISION, ring, code)
-    call check(code /= MPI_SUCCESS, 'gaps of several sizes are an error')
+    call lnw_neighbor_allgather(grid(1:2, 1:2), 3, MPI_DOUBLE_PRECISION, other, 3, MPI_DOUBLE_PRECISION, ring, code)
+    call check(code /= MPI_SUCCESS, 'a part of a column is an error where gaps have several sizes')
     call lnw_allreduce(numbers(1::4), total, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, code)
     call check(code /= MPI_SUCCESS, 'a sum of gaps is an error')
+  end subroutine
+
+  ! Gaps of several sizes: what is counted is a number of whole runs of 6 elements, cube(2:4, 1:4:3, k).
+  subroutine blocks()
+    integer, parameter :: unit = 6
+    double precision, asynchronous :: cube(5, 4, 3), other(5, 4, 3), wide(72)
+    double precision :: before(5, 4, 3), flat(18), arrived(18), gathered(36)
+    integer :: k, sizes(2), offsets(2), each(ranks), places(ranks)
+    integer(MPI_COUNT_KIND), parameter :: long = unit
+    integer(MPI_ADDRESS_KIND) :: far(2)
+    type(LNW_Request) :: request, requests(2)
+    type(LNW_Topology) :: topology
+    cube = reshape([(100d0 * rank + k, k = 1, 60)], [5, 4, 3])
+    flat = reshape(cube(2:4, 1:4:3, :), [18])
+    other = -1
+    before = other
+    sizes = [unit, 2 * unit]
+    offsets = [2 * unit, 0]
+    arrived = -1
+    call MPI_Neighbor_alltoallv(flat, sizes, offsets, MPI_DOUBLE_PRECISION, arrived, sizes, offsets, MPI_DOUBLE_PRECISION, &
+                                ring, code)
+    before(2:4, 1:4:3, :) = reshape(arrived, [3, 2, 3])
+    call lnw_neighbor_alltoallv(cube(2:4, 1:4:3, :), sizes, offsets, MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), sizes, &
+                                offsets, MPI_DOUBLE_PRECISION, ring, code)
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'blocks of an array')
+    far = offsets
+    other = -1
+    call lnw_topology_from_comm(ring, topology)
+    call lnw_ineighbor_alltoallv(cube(2:4, 1:4:3, :), int(sizes, MPI_COUNT_KIND), far, MPI_DOUBLE_PRECISION, &
+                                 other(2:4, 1:4:3, :), int(sizes, MPI_COUNT_KIND), far, MPI_DOUBLE_PRECISION, topology, &
+                                 request, code)
+    call check(code == MPI_SUCCESS, 'blocks of an array, nonblocking with large counts')
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call check(.not. any(other /= before), 'blocks of an array, nonblocking with large counts')
+    call lnw_topology_free(topology)
+    other = -1
+    call lnw_neighbor_alltoallv_init(cube(2:4, 1:4:3, :), sizes, offsets, MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), sizes, &
+                                     offsets, MPI_DOUBLE_PRECISION, ring, MPI_INFO_NULL, request, code)
+    do k = 1, 2
+      cube = cube + 1
+      call lnw_start(request)
+      call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    end do
+    call lnw_request_free(request)
+    before(2:4, 1:4:3, :) = before(2:4, 1:4:3, :) + 2
+    call check(.not. any(other /= before), 'blocks of an array, persistent')
+    flat = flat + 2
+    call MPI_Neighbor_allgather(flat, 18, MPI_DOUBLE_PRECISION, gathered, 18, MPI_DOUBLE_PRECISION, ring, code)
+    wide = -1
+    call lnw_neighbor_allgather(cube(2:4, 1:4:3, :), 18, MPI_DOUBLE_PRECISION, wide(1:72:2), 18, MPI_DOUBLE_PRECISION, ring, code)
+    call check(code == MPI_SUCCESS .and. .not. any(wide(1:72:2) /= gathered) .and. .not. any(wide(2:72:2) /= -1), &
+               'blocks arrive with gaps of one size')
+    call lnw_neighbor_alltoallv(cube(2:4, 1:4:3, :), [0, 0], [0, 0], MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), [0, 0], &
+                                [0, 0], MPI_DOUBLE_PRECISION, ring, code)
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'no blocks')
+
+    ! Ranks that are not the root give lists of nothing; backwards, and the last rank gives and gets nothing.
+    each = unit
+    each(ranks) = 0
+    places = [(unit * modulo(k, 3), k = 1, ranks)]
+    arrived = -1
+    call MPI_Scatterv(flat, each, places, MPI_DOUBLE_PRECISION, arrived, each(rank + 1), MPI_DOUBLE_PRECISION, 0, &
+                      MPI_COMM_WORLD, code)
+    other = -1
+    before = -1
+    if (each(rank + 1) > 0) before(4:2:-1, 1:4:3, 3) = reshape(arrived(:unit), [3, 2])
+    if (rank == 0) then
+      call lnw_scatterv(cube(2:4, 1:4:3, :), each, places, MPI_DOUBLE_PRECISION, other(4:2:-1, 1:4:3, 3:1:-1), &
+                        each(rank + 1), MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, code)
+    else
+      call lnw_scatterv(cube(2:4, 1:4:3, :), [7], [1], MPI_DOUBLE_PRECISION, other(4:2:-1, 1:4:3, 3:1:-1), each(rank + 1), &
+                        MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, code)
+    end if
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'lnw_scatterv of blocks')
+    flat = flat + 100d0 * (ranks - 1 - rank)
+    before = cube
+    before(2:4, 1:4:3, :) = reshape(flat, [3, 2, 3])
+    call lnw_ibcast(cube(2:4, 1:4:3, :), 18, MPI_DOUBLE_PRECISION, ranks - 1, MPI_COMM_WORLD, request, code)
+    call lnw_wait(request, MPI_STATUS_IGNORE, code)
+    call check(code == MPI_SUCCESS .and. .not. any(cube /= before), 'lnw_ibcast of blocks')
+
+    ! Sums with gaps, as those without.
+    flat = reshape(cube(2:4, 1:4:3, :), [18])
+    arrived = 1
+    call lnw_neighbor_reduce(flat, unit, MPI_DOUBLE_PRECISION, arrived, unit, MPI_DOUBLE_PRECISION, MPI_SUM, ring, code)
+    other = 1
+    before = other
+    before(2:4, 1:4:3, :) = reshape(arrived, [3, 2, 3])
+    call lnw_neighbor_reduce(cube(2:4, 1:4:3, :), unit, MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), unit, MPI_DOUBLE_PRECISION, &
+                             MPI_SUM, ring, code)
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before) .and. any(other /= 1), 'sums of blocks')
+
+    cube(2:4, 1:4:3, :) = rank
+    other = -1
+    call lnw_psend_init(cube(2:4, 1:4:3, :), 3, long, MPI_DOUBLE_PRECISION, right(1), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                        requests(1), code)
+    call lnw_precv_init(other(2:4, 1:4:3, :), 3, long, MPI_DOUBLE_PRECISION, left(1), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                        requests(2), code)
+    call check(code == MPI_SUCCESS, 'partitions of blocks')
+    call lnw_startall(2, requests)
+    do k = 2, 0, -1
+      call lnw_pready(k, requests(1))
+    end do
+    call lnw_waitall(2, requests, MPI_STATUSES_IGNORE, code)
+    before = -1
+    before(2:4, 1:4:3, :) = left(1)
+    call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'partitions of blocks')
+    call lnw_request_free(requests(1))
+    call lnw_request_free(requests(2))
+
+    ! One rank alone has counts of another number: an error on all that wait for it, which names the argument.
+    sizes = [merge(unit + 1, unit, rank == 0), unit]
+    call lnw_neighbor_alltoallv_init(cube(2:4, 1:4:3, :), sizes, offsets, MPI_DOUBLE_PRECISION, other, [unit, unit], &
+                                     offsets, MPI_DOUBLE_PRECISION, ring, MPI_INFO_NULL, request, code)
+    call check(code /= MPI_SUCCESS, 'a part of a block')
+    call lnw_psend_init(cube(2:4, 1:4:3, :), 2, 5_MPI_COUNT_KIND, MPI_DOUBLE_PRECISION, right(1), 8, MPI_COMM_WORLD, &
+                        MPI_INFO_NULL, requests(1), code)
+    call check(code /= MPI_SUCCESS, 'partitions that are parts of blocks')
   end subroutine
 
   subroutine errors()
