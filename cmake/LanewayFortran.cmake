@@ -21,6 +21,12 @@ if(NOT CMAKE_Fortran_COMPILER)
 endif()
 enable_language(Fortran)
 find_package(MPI QUIET COMPONENTS Fortran)
+if(NOT MPI_Fortran_FOUND AND NOT CMAKE_Fortran_COMPILER_ID STREQUAL GNU)
+  # The wrapper names options of the compiler that the MPI library was built with, mostly gfortran's, which others refuse; what it says
+  # of folders and libraries is enough.
+  set(MPI_Fortran_COMPILE_OPTIONS -O1 CACHE STRING "Options for programs in Fortran that use MPI" FORCE)
+  find_package(MPI QUIET COMPONENTS Fortran)
+endif()
 if(NOT MPI_Fortran_FOUND)
   laneway_without_fortran("the MPI library is not usable from Fortran")
   return()
