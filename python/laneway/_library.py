@@ -16,6 +16,7 @@ from mpi4py import MPI
 Count = ctypes.c_int64
 """MPI_Count, of 64 bits in every library that this one is built for."""
 _SONAME = "liblaneway.so.0.2"
+_FOLDER = Path(__file__).parent / "lib"
 
 
 class Error(MPI.Exception):
@@ -31,11 +32,30 @@ class Error(MPI.Exception):
         return self._text or super().__str__()
 
 
+# Libraries that a wheel has side by side, as their files end, and the MPI library that each is linked with. The ABI's is first, since
+# MPI libraries may have their other one behind it.
+_LINKED = {"abi": "libmpi_abi.so.1", "openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "mpich_upstream": "libmpi.so.12"}
+
+
+def _is_loaded(name: str) -> bool:
+    try:
+        return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY) is not None
+    except OSError:
+        return False
+
+
 def _candidates() -> list[str]:
-    if named := os.environ.get("LANEWAY_LIBRARY"):
+    """Files and names to load, in turn. Of a wheel's, the one that is linked with the MPI library that mpi4py has loaded; all where
+    none is known."""
+    named = os.environ.get("LANEWAY_LIBRARY")
+    if named and named not in _LINKED:
         return [named]
-    inside = sorted(str(path) for path in (Path(__file__).parent / "lib").glob("liblaneway*.so*"))
-    return [*inside, _SONAME]
+    there = {path.name.partition(".")[0].removeprefix("liblaneway"): str(path) for path in sorted(_FOLDER.glob("liblaneway*.so*"))}
+    kinds = [named] if named else [kind for kind in _LINKED if _is_loaded(_LINKED[kind])][:1] or list(_LINKED)
+    inside = [there[f"_{kind}"] for kind in kinds if f"_{kind}" in there]
+    others = [there[key] for key in there if key.removeprefix("_") not in _LINKED]
+    system = [_SONAME.replace(".", f"_{kind}.", 1) for kind in kinds]
+    return [*inside, *system] if named else [*others, *inside, *system, _SONAME]
 
 
 def _address(library: ctypes.CDLL, name: str) -> int | None:
@@ -56,15 +76,17 @@ def _checked(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
 
 @cache
 def loaded() -> ctypes.CDLL:
-    """The loaded library. ImportError says where it was looked for, or which MPI library it is built for."""
+    """The loaded library. ImportError says what was tried, or which MPI library it is built for."""
     reasons = []
     for path in _candidates():
         try:
             return _checked(ctypes.CDLL(path), path)
-        except OSError as error:
+        except (OSError, ImportError) as error:
             reasons.append(str(error))
+    has = MPI.Get_library_version().splitlines()[0]
     raise ImportError(
-        "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it, `pip install ./python` builds it:\n" + "\n".join(reasons)
+        f"liblaneway.so was not found for the MPI library of mpi4py, {has}. LANEWAY_LIBRARY=FILE names it, `pip install ./python` builds"
+        " it. Tried:\n" + "\n".join(reasons)
     )
 
 

@@ -42,7 +42,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_EAGER_BYTES", "shorter messages leave before their receive is there"},
     {"LANEWAY_PLATFORM", "the SimGrid platform file"},
     // For the Python package, the command and the tests.
-    {"LANEWAY_LIBRARY", "the file of the library that the Python package loads"},
+    {"LANEWAY_LIBRARY", "the file of the library that the Python package loads, or which of its own"},
     {"LANEWAY_ROOT", "the working tree that the command `laneway` uses"},
     {"LANEWAY_SKIP_PACKAGES", "set to anything: `./dev setup` installs no Debian packages"},
     {"LANEWAY_MATRICES", "a folder of matrices that the unit tests read"},

