@@ -173,12 +173,14 @@ int moves_create(int device, const lnw_device_run* runs, std::size_t count, lnw_
 int combine_create(int device, int operation, int number, const lnw_device_run* runs, std::size_t count,
                    lnw_device_moves* moves) {
   return on(device, [&] {
-    if (operation < LNW_DEVICE_SUM || operation > LNW_DEVICE_PROD || number < LNW_DEVICE_INT32 ||
-        number > LNW_DEVICE_FLOAT64)
+    constexpr std::array<std::int64_t, LNW_DEVICE_UINT16 + 1> bytes = {4, 4, 8, 8, 4, 8, 1, 1, 2, 2};
+    const bool is_real = number == LNW_DEVICE_FLOAT32 || number == LNW_DEVICE_FLOAT64;
+    if (operation < LNW_DEVICE_SUM || operation > (is_real ? LNW_DEVICE_PROD : LNW_DEVICE_BXOR) ||
+        number < LNW_DEVICE_INT32 || number > LNW_DEVICE_UINT16)
       throw Failure(LNW_DEVICE_UNSUPPORTED, "no kernel combines such numbers");
-    const bool is_short = number == LNW_DEVICE_INT32 || number == LNW_DEVICE_UINT32 || number == LNW_DEVICE_FLOAT32;
     const Kernels& known = kernels(device);
-    auto made = make_moves(device, known, compile_numbers({runs, count}, known.warps, is_short ? 4 : 8));
+    auto made =
+        make_moves(device, known, compile_numbers({runs, count}, known.warps, bytes[static_cast<std::size_t>(number)]));
     made->operation = operation;
     made->number = number;
     *moves = made.release();

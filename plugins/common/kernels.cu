@@ -83,6 +83,40 @@ __device__ T combined(T to, T from, int operation) {
       return from > to ? from : to;
   }
 }
+/// Of whole numbers, which have all operators. Short ones are combined as wider ones, and cut.
+template <class T>
+__device__ T combined_whole(T to, T from, int operation) {
+  switch (operation) {
+    case LNW_DEVICE_SUM:
+      return static_cast<T>(static_cast<uint64_t>(to) + static_cast<uint64_t>(from));
+    case LNW_DEVICE_PROD:
+      return static_cast<T>(static_cast<uint64_t>(to) * static_cast<uint64_t>(from));
+    case LNW_DEVICE_LAND:
+      return to != 0 && from != 0;
+    case LNW_DEVICE_LOR:
+      return to != 0 || from != 0;
+    case LNW_DEVICE_LXOR:
+      return (to != 0) != (from != 0);
+    case LNW_DEVICE_BAND:
+      return static_cast<T>(to & from);
+    case LNW_DEVICE_BOR:
+      return static_cast<T>(to | from);
+    case LNW_DEVICE_BXOR:
+      return static_cast<T>(to ^ from);
+    default:
+      return combined(to, from, operation);
+  }
+}
+__device__ float combined_number(float to, float from, int operation) {
+  return combined(to, from, operation);
+}
+__device__ double combined_number(double to, double from, int operation) {
+  return combined(to, from, operation);
+}
+template <class T>
+__device__ T combined_number(T to, T from, int operation) {
+  return combined_whole(to, from, operation);
+}
 
 template <class T>
 __device__ void combine_tile(const Tile& tile, const char* from, char* to, const uint32_t* index, unsigned lane,
@@ -98,7 +132,7 @@ __device__ void combine_tile(const Tile& tile, const char* from, char* to, const
   const unsigned units = row_units * tile.rows;
   for (unsigned unit = lane; unit < units; unit += lanes) {
     T& there = target[write(unit)];
-    there = combined(there, source[read(unit)], operation);
+    there = combined_number(there, source[read(unit)], operation);
   }
 }
 
@@ -152,19 +186,28 @@ extern "C" __global__ void __launch_bounds__(block_threads)
   const Tile tile = tiles[own];
   const char* const from = bases.at[tile.from_base] + tile.from;
   char* const to = bases.at[tile.to_base] + tile.to;
-  const bool wraps = operation == LNW_DEVICE_SUM || operation == LNW_DEVICE_PROD;
-  if (number == LNW_DEVICE_FLOAT64)
-    combine_tile<double>(tile, from, to, index, lane, lanes, operation);
-  else if (number == LNW_DEVICE_FLOAT32)
-    combine_tile<float>(tile, from, to, index, lane, lanes, operation);
-  else if (number == LNW_DEVICE_UINT64 || (number == LNW_DEVICE_INT64 && wraps))
-    combine_tile<uint64_t>(tile, from, to, index, lane, lanes, operation);
-  else if (number == LNW_DEVICE_INT64)
-    combine_tile<int64_t>(tile, from, to, index, lane, lanes, operation);
-  else if (number == LNW_DEVICE_UINT32 || wraps)
-    combine_tile<uint32_t>(tile, from, to, index, lane, lanes, operation);
-  else
-    combine_tile<int32_t>(tile, from, to, index, lane, lanes, operation);
+  switch (number) {
+    case LNW_DEVICE_FLOAT64:
+      return combine_tile<double>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_FLOAT32:
+      return combine_tile<float>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_INT8:
+      return combine_tile<int8_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_UINT8:
+      return combine_tile<uint8_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_INT16:
+      return combine_tile<int16_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_UINT16:
+      return combine_tile<uint16_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_INT32:
+      return combine_tile<int32_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_UINT32:
+      return combine_tile<uint32_t>(tile, from, to, index, lane, lanes, operation);
+    case LNW_DEVICE_INT64:
+      return combine_tile<int64_t>(tile, from, to, index, lane, lanes, operation);
+    default:
+      return combine_tile<uint64_t>(tile, from, to, index, lane, lanes, operation);
+  }
 }
 
 /// For streams that cannot write and wait for words themselves. One thread.

@@ -46,7 +46,7 @@ class Compiler {
     program_.bases = std::max({program_.bases, run.from_base + 1, run.to_base + 1});
     if (run.count > 1 && run.from_stride == run.bytes && run.to_stride == run.bytes)
       return add_row(run, run.from, run.to, run.bytes * run.count);
-    if (run.count < rows_worth_a_tile && run.bytes <= largest_element_row && run.bytes % 4 == 0) {
+    if (run.count < rows_worth_a_tile && run.bytes <= largest_element_row && (unit_ > 0 || run.bytes % 4 == 0)) {
       const std::int64_t width = unit_ > 0 ? unit_ : run.bytes % 16 == 0 ? 16 : run.bytes % 8 == 0 ? 8 : 4;
       for (std::int64_t row = 0; row < run.count; ++row)
         for (std::int64_t part = 0; part < run.bytes; part += width)

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sim.hpp"
@@ -204,10 +205,11 @@ std::unique_ptr<lnw_device_moves_s> make_moves(int device, const lnw_device_run*
   return made;
 }
 
-/// Sums and products of whole numbers wrap around as those of unsigned ones do.
+/// Sums and products of whole numbers wrap around as those of unsigned ones do, which short ones are made to be wide.
 template <class T, int operation>
 void combine_row(std::byte* to, const std::byte* from, std::size_t bytes) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  using Wrapping =
+      std::conditional_t<std::is_integral_v<T>, std::type_identity<std::uint64_t>, std::type_identity<T>>::type;
   for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
     T a;
     T b;
@@ -217,14 +219,28 @@ void combine_row(std::byte* to, const std::byte* from, std::size_t bytes) {
     if constexpr (operation == LNW_DEVICE_PROD) a = static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
     if constexpr (operation == LNW_DEVICE_MIN) a = b < a ? b : a;
     if constexpr (operation == LNW_DEVICE_MAX) a = b > a ? b : a;
+    if constexpr (operation == LNW_DEVICE_LAND) a = a != 0 && b != 0;
+    if constexpr (operation == LNW_DEVICE_LOR) a = a != 0 || b != 0;
+    if constexpr (operation == LNW_DEVICE_LXOR) a = (a != 0) != (b != 0);
+    if constexpr (operation == LNW_DEVICE_BAND) a = static_cast<T>(a & b);
+    if constexpr (operation == LNW_DEVICE_BOR) a = static_cast<T>(a | b);
+    if constexpr (operation == LNW_DEVICE_BXOR) a = static_cast<T>(a ^ b);
     std::memcpy(to + at, &a, sizeof a);
   }
 }
 
+using CombineRow = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
+
+template <class T, int... operations>
+constexpr std::array<CombineRow, sizeof...(operations)> combine_rows(std::integer_sequence<int, operations...>) {
+  return {combine_row<T, operations>...};
+}
+
+/// Real numbers have the first four operators.
 template <class T>
-auto combine_function(int operation) {
-  constexpr std::array rows = {combine_row<T, LNW_DEVICE_SUM>, combine_row<T, LNW_DEVICE_MIN>,
-                               combine_row<T, LNW_DEVICE_MAX>, combine_row<T, LNW_DEVICE_PROD>};
+CombineRow combine_function(int operation) {
+  constexpr int operations = (std::is_integral_v<T> ? LNW_DEVICE_BXOR : LNW_DEVICE_PROD) + 1;
+  static constexpr auto rows = combine_rows<T>(std::make_integer_sequence<int, operations>());
   return operation >= 0 && static_cast<std::size_t>(operation) < rows.size() ? rows[static_cast<std::size_t>(operation)]
                                                                              : nullptr;
 }
@@ -245,6 +261,10 @@ int combine_create(int device, int operation, int number, const lnw_device_run* 
     if (number == LNW_DEVICE_UINT64) set_number<std::uint64_t>(*made, operation);
     if (number == LNW_DEVICE_FLOAT32) set_number<float>(*made, operation);
     if (number == LNW_DEVICE_FLOAT64) set_number<double>(*made, operation);
+    if (number == LNW_DEVICE_INT8) set_number<std::int8_t>(*made, operation);
+    if (number == LNW_DEVICE_UINT8) set_number<std::uint8_t>(*made, operation);
+    if (number == LNW_DEVICE_INT16) set_number<std::int16_t>(*made, operation);
+    if (number == LNW_DEVICE_UINT16) set_number<std::uint16_t>(*made, operation);
     if (made->combine == nullptr) throw Failure(LNW_DEVICE_UNSUPPORTED, "no kernel combines such numbers");
     for (const lnw_device_run& run : made->runs)
       if (run.bytes % static_cast<std::int64_t>(made->number_bytes) != 0)

@@ -28,19 +28,31 @@ void for_each_number(F&& f) {
   f(Number<std::uint64_t, LNW_DEVICE_UINT64>());
   f(Number<float, LNW_DEVICE_FLOAT32>());
   f(Number<double, LNW_DEVICE_FLOAT64>());
+  f(Number<std::int8_t, LNW_DEVICE_INT8>());
+  f(Number<std::uint8_t, LNW_DEVICE_UINT8>());
+  f(Number<std::int16_t, LNW_DEVICE_INT16>());
+  f(Number<std::uint16_t, LNW_DEVICE_UINT16>());
 }
 
 constexpr int first_operation = LNW_DEVICE_SUM;
-constexpr int last_operation = LNW_DEVICE_PROD;
+/// Of whole numbers; real ones have the first four.
+constexpr int last_operation = LNW_DEVICE_BXOR;
+template <class T>
+constexpr int last_operation_of = std::is_integral_v<T> ? last_operation : LNW_DEVICE_PROD;
 
 template <class T>
 T combined_plainly(T to, T from, int operation) {
   if (operation == LNW_DEVICE_MIN) return from < to ? from : to;
   if (operation == LNW_DEVICE_MAX) return from > to ? from : to;
   if constexpr (std::is_integral_v<T>) {
-    using Wrapping = std::make_unsigned_t<T>;
-    const auto a = static_cast<Wrapping>(to);
-    const auto b = static_cast<Wrapping>(from);
+    const auto a = static_cast<std::uint64_t>(to);
+    const auto b = static_cast<std::uint64_t>(from);
+    if (operation == LNW_DEVICE_LAND) return static_cast<T>(a != 0 && b != 0);
+    if (operation == LNW_DEVICE_LOR) return static_cast<T>(a != 0 || b != 0);
+    if (operation == LNW_DEVICE_LXOR) return static_cast<T>((a != 0) != (b != 0));
+    if (operation == LNW_DEVICE_BAND) return static_cast<T>(a & b);
+    if (operation == LNW_DEVICE_BOR) return static_cast<T>(a | b);
+    if (operation == LNW_DEVICE_BXOR) return static_cast<T>(a ^ b);
     return static_cast<T>(operation == LNW_DEVICE_SUM ? a + b : a * b);
   } else {
     return operation == LNW_DEVICE_SUM ? to + from : to * from;
@@ -54,7 +66,7 @@ struct CombinedNumbers {
     std::mt19937 random(static_cast<unsigned>(operation) + 5);
     const auto fill = [&](std::vector<T>& numbers) {
       for (T& number : numbers)
-        number = std::is_integral_v<T> ? static_cast<T>(random() * std::uint64_t{0x9E3779B97F4A7C15})
+        number = std::is_integral_v<T> ? static_cast<T>(random() % 4 * random() * std::uint64_t{0x9E3779B97F4A7C15})
                                        : static_cast<T>(random()) / static_cast<T>(1 << 20) - static_cast<T>(2000);
     };
     fill(from);

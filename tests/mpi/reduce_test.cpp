@@ -480,8 +480,8 @@ TEST_F(ReduceTest, OperatorsAndTypesThatDifferAreNamed) {
 }
 
 bool has_kernel(const Kind& kind) {
-  const std::array ops = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD};
-  return std::ranges::find(ops, kind.op) != ops.end() && (kind.bytes == 4 || kind.bytes == 8);
+  const std::array ops = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD, MPI_LAND, MPI_BXOR};
+  return std::ranges::find(ops, kind.op) != ops.end();
 }
 
 /// Send and receive buffers in memory of any kind: by kernels where there are some, else by the host.

@@ -77,6 +77,17 @@ void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype typ
   check_mpi(complete_progressing(request), "MPI_Iallreduce");
 }
 
+void gather_progressing(const void* mine, void* all, int bytes, const ControlComm& comm) {
+  if constexpr (simulated) {  // SMPI's allgather is a message from each rank to each other, which take long to simulate
+    check_mpi(MPI_Gather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comm.get()), "MPI_Gather");
+    check_mpi(MPI_Bcast(all, comm.size() * bytes, MPI_BYTE, 0, comm.get()), "MPI_Bcast");
+    return;
+  }
+  std::vector<MPI_Request> requests(1);
+  check_mpi(MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm.get(), requests.data()), "MPI_Iallgather");
+  wait_all_progressing(comm, requests);
+}
+
 /// Recursive doubling by control messages (Thakur, Rabenseifner, Gropp: Optimization of collective communication
 /// operations in MPICH, 2005), so that a rank that waits can be told of a failure. Where there is no power of two
 /// ranks, some of the first hand over to their neighbours.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "algorithms/planner/planner.hpp"
@@ -57,5 +59,15 @@ template <class T>
 
 /// The same on a communicator on which nobody can be told of a failure.
 void reduce_progressing(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
+
+/// What each rank gives, on all of them, by rank. Advances active exchanges meanwhile.
+void gather_progressing(const void* mine, void* all, int bytes, const ControlComm& comm);
+template <class T>
+[[nodiscard]] std::vector<T> gather_progressing(const ControlComm& comm, const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(static_cast<std::size_t>(comm.size()));
+  gather_progressing(&mine, all.data(), sizeof mine, comm);
+  return all;
+}
 
 }  // namespace laneway

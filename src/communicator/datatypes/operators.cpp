@@ -138,23 +138,46 @@ std::vector<Named> types_of(const Call& call, const Topology& topology) {
   return types;
 }
 
-/// None: no kernel combines such elements.
-std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
-  constexpr std::array operations = {LNW_DEVICE_SUM, LNW_DEVICE_MIN, LNW_DEVICE_MAX, LNW_DEVICE_PROD};
-  const std::array ops = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_PROD};
-  const auto* const found = std::ranges::find(ops, op);
+/// What kernels call the numbers that elements are made of, of which two are added one by one where they are complex;
+/// none: they know no such numbers. `bytes`: of an element.
+std::optional<int> device_number(MPI_Datatype type, int bytes, MPI_Op op) {
   const unsigned kind = class_of(type);
+  if (kind == of_reals || (kind == of_complexes && op == MPI_SUM)) {
+    const int each = kind == of_complexes ? bytes / 2 : bytes;
+    return each == 4 ? std::optional(LNW_DEVICE_FLOAT32) : each == 8 ? std::optional(LNW_DEVICE_FLOAT64) : std::nullopt;
+  }
+  const std::array unsigned_types = {
+      MPI_UNSIGNED,       MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UNSIGNED_CHAR, MPI_UINT8_T,
+      MPI_UNSIGNED_SHORT, MPI_UINT16_T,      MPI_UINT32_T,           MPI_UINT64_T,      MPI_BYTE};
+  if (kind != of_integers && type != MPI_BYTE) return std::nullopt;
+  const bool is_unsigned = std::ranges::find(unsigned_types, type) != unsigned_types.end();
+  switch (bytes) {
+    case 1:
+      return is_unsigned ? LNW_DEVICE_UINT8 : LNW_DEVICE_INT8;
+    case 2:
+      return is_unsigned ? LNW_DEVICE_UINT16 : LNW_DEVICE_INT16;
+    case 4:
+      return is_unsigned ? LNW_DEVICE_UINT32 : LNW_DEVICE_INT32;
+    case 8:
+      return is_unsigned ? LNW_DEVICE_UINT64 : LNW_DEVICE_INT64;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// None: no kernel combines such elements. The operator is one of the datatype's.
+std::optional<DeviceOperation> device_operation(MPI_Op op, MPI_Datatype type) {
+  constexpr std::array operations = {LNW_DEVICE_SUM,  LNW_DEVICE_MIN, LNW_DEVICE_MAX,  LNW_DEVICE_PROD,
+                                     LNW_DEVICE_LAND, LNW_DEVICE_LOR, LNW_DEVICE_LXOR, LNW_DEVICE_BAND,
+                                     LNW_DEVICE_BOR,  LNW_DEVICE_BXOR};
+  const std::array ops = {MPI_SUM, MPI_MIN,  MPI_MAX,  MPI_PROD, MPI_LAND,
+                          MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,  MPI_BXOR};
+  const auto* const found = std::ranges::find(ops, op);
   int bytes = 0;
   check_mpi(MPI_Type_size(type, &bytes), "MPI_Type_size");
-  if (found == ops.end() || (kind != of_integers && kind != of_reals) || (bytes != 4 && bytes != 8))
-    return std::nullopt;
-  const std::array unsigned_types = {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T,
-                                     MPI_UINT64_T};
-  const bool is_unsigned = std::ranges::find(unsigned_types, type) != unsigned_types.end();
-  const int number = kind == of_reals ? (bytes == 4 ? LNW_DEVICE_FLOAT32 : LNW_DEVICE_FLOAT64)
-                     : is_unsigned    ? (bytes == 4 ? LNW_DEVICE_UINT32 : LNW_DEVICE_UINT64)
-                                      : (bytes == 4 ? LNW_DEVICE_INT32 : LNW_DEVICE_INT64);
-  return DeviceOperation{operations[static_cast<std::size_t>(found - ops.begin())], number, bytes};
+  const std::optional<int> number = device_number(type, bytes, op);
+  if (found == ops.end() || !number) return std::nullopt;
+  return DeviceOperation{operations[static_cast<std::size_t>(found - ops.begin())], *number, bytes};
 }
 
 class LocalReduction final : public Combiner {

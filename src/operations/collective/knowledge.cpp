@@ -40,23 +40,6 @@ std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> p
   return std::make_shared<const Parameters>(std::move(shared));
 }
 
-/// What each rank says, on all of them, by rank.
-template <class T>
-std::vector<T> gather_all(const PrivateComm& comm, const T& mine) {
-  std::vector<T> all(static_cast<std::size_t>(comm.size()));
-  constexpr int bytes = sizeof(T);
-  if constexpr (simulated) {  // SMPI's allgather is a message from each rank to each other, which take long to simulate
-    check_mpi(MPI_Gather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm.get()), "MPI_Gather");
-    check_mpi(MPI_Bcast(all.data(), comm.size() * bytes, MPI_BYTE, 0, comm.get()), "MPI_Bcast");
-    return all;
-  }
-  std::vector<MPI_Request> requests(1);
-  check_mpi(MPI_Iallgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm.get(), requests.data()),
-            "MPI_Iallgather");
-  wait_all_progressing(comm, requests);
-  return all;
-}
-
 std::vector<std::string_view> split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= text.size();) {
@@ -103,7 +86,7 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   const Region sharing = find_sharing(communicator, hints, translate);
   std::shared_ptr<const Parameters> parameters = parameters_of(communicator, comm, hints, sharing);
   const std::vector<Placed> all =
-      gather_all(comm, Placed{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
+      gather_progressing(comm, Placed{node.id, !device_plugins().empty(), share_of_host(node.members.size())});
   std::vector<Rank> nodes;
   for (const Placed& one : all) nodes.push_back(one.node);
   const bool have_devices = std::ranges::all_of(all, [](const Placed& one) { return one.has_devices; });

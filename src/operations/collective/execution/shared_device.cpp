@@ -14,6 +14,7 @@
 #include "communicator/background.hpp"
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/control_rounds.hpp"
+#include "communicator/datatypes/datatype.hpp"
 #include "communicator/datatypes/operators.hpp"
 #include "mpi/check.hpp"
 #include "operations/collective/collective.hpp"
@@ -26,14 +27,16 @@ namespace laneway {
 namespace {
 
 /// In the order of the refusals.
-constexpr std::array texts{"the ranks of each node share a device, in whose memory each combines its part",
+constexpr std::array texts{"ranks of a node share devices, in whose memory each combines its part",
                            "some buffer is not in memory of a device",
                            "the plugin of some device has no kernels that combine",
                            "some device cannot share its memory with other processes",
-                           "ranks of a node have their buffers on different devices",
+                           "the buffers of some rank are on two devices",
                            "buffers are on another device than those of earlier calls",
-                           "the ranks of some node share no memory",
-                           "memory of some device could not be allocated, or not be opened by other ranks of its node",
+                           "no two ranks have their buffers on one device",
+                           "there are several devices, between which this operator is the host's",
+                           "ranks that share a device share no memory",
+                           "memory of some device could not be allocated, or not be opened by other ranks",
                            "some device has failed in an earlier call"};
 static_assert(texts.size() == static_cast<std::size_t>(SharingRefusal::has_failed) + 1);
 
@@ -73,8 +76,6 @@ const char* refusal_of_class(const DenseKnowledge& known, const CheckedCollectiv
   if (hints.sharing == Sharing::none) return "lnw_transport has the MPI library carry everything";
   if (checked.reduction->combiner == nullptr) return checked.reduction->why;
   if (!checked.reduction->combiner->on_device()) return "no kernel combines this datatype by this operator";
-  if (is_by_rank(hints.order) && known.layout.regions() > 1 && depends_on_order(call.op, call.receive.type))
-    return "there are several nodes, and lnw_order=canonical";
   // As of messages in a node, of which smaller ones are not worth the handling of others' memory.
   if (hints.path == MemoryPath::automatic && checked.block_bytes <= hints.local.mailbox_bytes)
     return "the vector is not larger than lnw_local_message";
@@ -86,6 +87,7 @@ struct SharedDeviceCalls final : Attachment {
   void on(Change) override {
     classes.clear();
     exchange = nullptr;
+    lane = nullptr;
     lanes.clear();
   }
 
@@ -95,20 +97,22 @@ struct SharedDeviceCalls final : Attachment {
   };
   std::map<AllreduceClass, Decision> classes;
   std::unique_ptr<SharedDeviceExchange> exchange;  // of blocking calls
-  /// Null of ranks that are in none.
-  std::map<std::shared_ptr<const DenseKnowledge>, std::shared_ptr<PrivateComm>> lanes;
+  std::shared_ptr<PrivateComm> lane;               // of it
+  /// By the groups of ranks: of each rank, the first of its group. Null of ranks that are in none.
+  std::map<std::vector<Rank>, std::shared_ptr<PrivateComm>> lanes;
 };
 
 /// That of this rank, or null. Collective.
-std::shared_ptr<PrivateComm> find_lane(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
-                                       PrivateComm& comm, int number) {
+std::shared_ptr<PrivateComm> find_lane(Communicator& communicator, const Layout& layout, PrivateComm& comm,
+                                       int number) {
   auto& lanes = communicator.attachment<SharedDeviceCalls>().lanes;
-  if (const auto found = lanes.find(known); found != lanes.end()) return found->second;
+  std::vector<Rank> leaders;
+  for (Rank rank = 0; rank < layout.ranks(); ++rank) leaders.push_back(layout.leader(layout.region(rank)));
+  if (const auto found = lanes.find(leaders); found != lanes.end()) return found->second;
   const int tag = comm.take_tags();
-  std::shared_ptr<PrivateComm>& lane = lanes[known];
+  std::shared_ptr<PrivateComm>& lane = lanes[leaders];
   if (number < 0) return lane;
   comm.is_in_part();
-  const Layout& layout = known->layout;
   std::vector<Rank> members;
   for (Rank region = 0; region < layout.regions(); ++region) members.push_back(layout.member(region, number));
   std::ranges::sort(members);
@@ -125,10 +129,22 @@ SharingRefusal look_at_buffers(const CollectiveCall& call, const SharedDeviceExc
   const MemoryInfo received = memory_at(buffers.receive);
   if (sent.kind != MemoryKind::device || received.kind != MemoryKind::device) return SharingRefusal::in_host_memory;
   device = Device(received);
-  if (Device(sent) != device) return SharingRefusal::several_devices;
+  if (Device(sent) != device) return SharingRefusal::two_devices;
   if (!can_combine(device)) return SharingRefusal::no_kernels;
   if (!device.has(LNW_DEVICE_HAS_IPC_MEMORY)) return SharingRefusal::no_ipc;
   return exchange != nullptr && exchange->device() != device ? SharingRefusal::other_device : SharingRefusal::none;
+}
+
+/// Why no call runs on devices that such groups share, which all ranks know. Between devices, a number tells of
+/// failures: an even number of them would cancel in an exclusive or, as 256 would in a sum of bytes.
+SharingRefusal refusal_of(const Layout& groups, const DenseKnowledge& known, const CollectiveCall& call,
+                          const DeviceOperation& operation) {
+  if (groups.largest() == 1) return SharingRefusal::none_share;
+  if (groups.regions() == 1) return SharingRefusal::none;
+  const bool cancels = operation.operation == LNW_DEVICE_LXOR || operation.operation == LNW_DEVICE_BXOR ||
+                       (operation.operation == LNW_DEVICE_SUM && operation.number_bytes < 4 && groups.regions() > 255);
+  const bool is_ordered = is_by_rank(known.hints.order) && depends_on_order(call.op, call.receive.type);
+  return cancels || is_ordered ? SharingRefusal::between_devices : SharingRefusal::none;
 }
 
 /// An exchange for vectors of so many bytes, and this rank's lane; or why there is none, the same on all ranks.
@@ -138,30 +154,40 @@ struct Shared {
   std::shared_ptr<PrivateComm> lane;
 };
 /// Collective.
-Shared make_shared_exchange(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
-                            PrivateComm& comm, const Device& device, std::int64_t bytes) {
+Shared make_shared_exchange(Communicator& communicator, const DenseKnowledge& known, PrivateComm& comm,
+                            const Device& device, const CollectiveCall& call, const DeviceOperation& operation,
+                            std::int64_t bytes) {
   Shared made;
-  made.exchange = std::make_unique<SharedDeviceExchange>(comm, *known, device);
+  DeviceGroups groups = group_by_device(comm, known.node, device);
+  made.refusal = refusal_of(groups.layout, known, call, operation);
+  if (made.refusal != SharingRefusal::none) return made;
+  made.exchange = std::make_unique<SharedDeviceExchange>(comm, known, std::move(groups), device);
   made.refusal =
       last_of_all(made.exchange->shares_memory() ? SharingRefusal::none : SharingRefusal::no_node_memory, comm);
   if (made.refusal != SharingRefusal::none) return made;
-  made.lane = find_lane(communicator, known, comm, made.exchange->lane());
+  made.lane = find_lane(communicator, made.exchange->groups(), comm, made.exchange->lane());
   made.refusal = made.exchange->make_slots(bytes);
   return made;
 }
 
 /// Of the first call of a class. Collective, and the same on all ranks.
-SharingRefusal decide_together(Communicator& communicator, const std::shared_ptr<const DenseKnowledge>& known,
-                               PrivateComm& comm, const CollectiveCall& call, std::int64_t bytes) {
-  std::unique_ptr<SharedDeviceExchange>& exchange = communicator.attachment<SharedDeviceCalls>().exchange;
+SharingRefusal decide_together(Communicator& communicator, const DenseKnowledge& known, PrivateComm& comm,
+                               const CollectiveCall& call, const DeviceOperation& operation, std::int64_t bytes) {
+  SharedDeviceCalls& calls = communicator.attachment<SharedDeviceCalls>();
+  std::unique_ptr<SharedDeviceExchange>& exchange = calls.exchange;
   if (exchange && exchange->has_failed()) return SharingRefusal::has_failed;
   Device device;
   const SharingRefusal found = last_of_all(look_at_buffers(call, exchange.get(), device), comm);
   if (found != SharingRefusal::none) return found;
-  if (exchange) return exchange->lacks_slots(bytes) ? exchange->make_slots(bytes) : SharingRefusal::none;
-  Shared made = make_shared_exchange(communicator, known, comm, device, bytes);
-  if (made.refusal == SharingRefusal::none) exchange = std::move(made.exchange);
-  return made.refusal;
+  if (!exchange) {
+    Shared made = make_shared_exchange(communicator, known, comm, device, call, operation, bytes);
+    if (made.refusal != SharingRefusal::none) return made.refusal;
+    exchange = std::move(made.exchange);
+    calls.lane = std::move(made.lane);
+    return SharingRefusal::none;
+  }
+  const SharingRefusal refusal = refusal_of(exchange->groups(), known, call, operation);
+  return refusal == SharingRefusal::none && exchange->lacks_slots(bytes) ? exchange->make_slots(bytes) : refusal;
 }
 
 Reasons reasons_of(const char* refusal) {
@@ -181,7 +207,8 @@ SharedDeviceCalls::Decision decide_class(Communicator& communicator, const std::
     decision.refusal = refusal_of_class(*known, checked);
     if (decision.refusal != nullptr) return;
     decision.operation = *checked.reduction->combiner->on_device();
-    const SharingRefusal found = decide_together(communicator, known, *comm, call, checked.block_bytes);
+    const SharingRefusal found =
+        decide_together(communicator, *known, *comm, call, decision.operation, checked.block_bytes);
     if (found != SharingRefusal::none) decision.refusal = text_of(found);
   });
   // Programs without buffers on devices need not hear of them.
@@ -253,7 +280,7 @@ bool run_on_shared_device(Communicator& communicator, const std::shared_ptr<cons
     decision.refusal = text_of(refusal);
     return false;
   }
-  LaneAllreduce lane(calls.lanes.at(known), call);
+  LaneAllreduce lane(calls.lane, call);
   exchange.start(call, decision.operation, lane);
   progress_until([&] { return exchange.progress(); });
   return true;
@@ -278,9 +305,9 @@ std::unique_ptr<Work> make_on_shared_device(Communicator& communicator,
   if (progress == ProgressHint::strict || !may_relay(progress, known->have_helpers)) return nullptr;
   Device device;
   if (last_of_all(look_at_buffers(call, nullptr, device), comm) != SharingRefusal::none) return nullptr;
-  Shared made = make_shared_exchange(communicator, known, comm, device, checked.block_bytes);
-  if (made.refusal != SharingRefusal::none) return nullptr;
   const DeviceOperation operation = *checked.reduction->combiner->on_device();
+  Shared made = make_shared_exchange(communicator, *known, comm, device, call, operation, checked.block_bytes);
+  if (made.refusal != SharingRefusal::none) return nullptr;
   if (made.lane) comm.is_in_part();
   LaneAllreduce lane(made.lane, call);
   made.exchange->prepare(operation, call.receive.count, info, lane);

@@ -14,15 +14,16 @@
 
 namespace laneway {
 
-/// Runs a blocking allreduce in memory of the device that the ranks of each node share: the first of them makes a
-/// buffer with a slot for each, which the others open once; each copies its vector into its slot, combines its part of
-/// all slots there, and copies the whole result out. Between nodes, parts are combined along lanes, which ranks of
-/// equal number on their nodes form, in the host's memory (Adams, Bienz: Optimizing GPU-Aware Allreduce Operations,
-/// slides "Multiple MPI Ranks per GPU" and "Locality-Aware Allreduce").
+/// Runs a blocking allreduce in memory of devices that ranks share. The ranks of a node whose buffers are on one device
+/// are a group: the first of them makes a buffer with a slot for each, which the others open once; each copies its
+/// vector into its slot, combines its part of all slots there, and copies the whole result out. Between groups, on one
+/// node or several, parts are combined along lanes, which ranks of equal number in their groups form, in the host's
+/// memory (Adams, Bienz: Optimizing GPU-Aware Allreduce Operations, slides "Multiple MPI Ranks per GPU" and
+/// "Locality-Aware Allreduce").
 ///
 /// False on all ranks, and nothing has been done: the call has to run in another way. The first call of a class decides
 /// for all of it, and is collective: calls with one operator, one datatype and vectors of about one size, all in place
-/// or none. Buffers of later ones may be in memory of any kind. Operands are combined in the order of ranks on a node.
+/// or none. Buffers of later ones may be in memory of any kind. Operands are combined in the order of ranks of a group.
 ///
 /// Where a device fails, all ranks throw: in this call or, where it failed after the last data had gone between nodes,
 /// the others in the next one. Later calls return false.

@@ -21,6 +21,18 @@ SharingRefusal last_of_all(SharingRefusal mine, const PrivateComm& comm) {
   return static_cast<SharingRefusal>(all);
 }
 
+DeviceGroups group_by_device(const PrivateComm& comm, const Region& node, const Device& device) {
+  std::array<unsigned char, 16> uuid{};
+  std::copy_n(device.info().uuid, uuid.size(), uuid.begin());
+  MpiBootstrap bootstrap(comm);
+  const std::vector<std::array<unsigned char, 16>> all = gather(bootstrap, node, uuid);
+  Region own;
+  for (std::size_t member = 0; member < all.size(); ++member)
+    if (all[member] == uuid) own.members.push_back(node.members[member]);
+  own.id = own.members.front();
+  return {own, Layout(gather_progressing(comm, own.id))};
+}
+
 LaneAllreduce::LaneAllreduce(std::shared_ptr<PrivateComm> comm, const CollectiveCall& call) : comm_(std::move(comm)) {
   call_.kind = DenseKind::allreduce;
   call_.sendbuf = MPI_IN_PLACE;
@@ -51,35 +63,37 @@ void LaneAllreduce::start(std::byte* part, std::int64_t numbers) {
 
 namespace {
 
-constexpr std::size_t most_number_bytes = 8;
+constexpr std::size_t most_number_bytes = 16;
 
 /// The number behind the part that goes along a lane, 0 or 1. Combined with its like it stays as it is, unless a rank
 /// has failed, whose is the other.
 std::array<std::byte, most_number_bytes> lane_status(const DeviceOperation& operation, bool failed) {
-  static constexpr std::int32_t integer = 1;
-  static constexpr std::int64_t wide = 1;
-  static constexpr float single = 1;
-  static constexpr double real = 1;
-  static constexpr std::array<const void*, 6> ones{&integer, &integer, &wide, &wide, &single, &real};
+  static constexpr std::array counting{LNW_DEVICE_SUM, LNW_DEVICE_MAX, LNW_DEVICE_LOR, LNW_DEVICE_BOR};
   std::array<std::byte, most_number_bytes> bytes{};
-  const bool counts = operation.operation == LNW_DEVICE_SUM || operation.operation == LNW_DEVICE_MAX;
-  if (counts == failed)
-    std::memcpy(bytes.data(), ones[static_cast<std::size_t>(operation.number)],
-                static_cast<std::size_t>(operation.number_bytes));
+  const bool counts = std::ranges::find(counting, operation.operation) != counting.end();
+  if (counts != failed) return bytes;
+  const auto put = [&](auto one) { std::memcpy(bytes.data(), &one, sizeof one); };
+  if (operation.number == LNW_DEVICE_FLOAT32)
+    put(1.F);
+  else if (operation.number == LNW_DEVICE_FLOAT64)
+    put(1.);
+  else
+    put(std::uint8_t{1});  // the lowest byte of a whole number comes first
   return bytes;
 }
 
 }  // namespace
 
-SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, const Device& device)
+SharedDeviceExchange::SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, DeviceGroups groups,
+                                           const Device& device)
     : comm_(comm),
       bootstrap_(comm),
-      node_(known.node),
-      is_one_node_(known.layout.regions() == 1),
-      limit_(std::max<std::int64_t>(known.hints.staging_limit / known.layout.largest(), smallest_slot)),
+      groups_(std::move(groups)),
+      is_one_group_(groups_.layout.regions() == 1),
+      limit_(std::max<std::int64_t>(known.hints.staging_limit / groups_.layout.largest(), smallest_slot)),
       device_(device),
-      steps_(bootstrap_, known.node, std::ranges::includes(known.sharing.members, known.node.members)),
-      lanes_(known.layout.smallest()),
+      steps_(bootstrap_, groups_.own, std::ranges::includes(known.sharing.members, groups_.own.members)),
+      lanes_(groups_.layout.smallest()),
       stream_(device) {}
 
 /// Work on the slots and buffers must not outlive them.
@@ -97,10 +111,9 @@ std::int64_t SharedDeviceExchange::wanted(std::int64_t bytes) const {
 }
 
 SharingRefusal SharedDeviceExchange::make_slots(std::int64_t bytes) {
-  auto made = std::make_unique<SharedSlots>(bootstrap_, node_, device_, wanted(bytes));
+  auto made = std::make_unique<SharedSlots>(bootstrap_, groups_.own, device_, wanted(bytes));
   SharingRefusal refusal = SharingRefusal::none;
   if (!made->is_there()) refusal = SharingRefusal::not_opened;
-  if (!made->is_on_one_device()) refusal = SharingRefusal::several_devices;
   DeviceMemory part;
   try {
     // Parts differ by a number, and another one goes behind them.
@@ -149,13 +162,13 @@ const Moves& SharedDeviceExchange::moves_of(const DeviceOperation& operation, st
 
 template <class Body>
 void SharedDeviceExchange::attempt(Body&& body) {
-  if (!node_has_failed_) note(failure_of(body));
+  if (!group_has_failed_) note(failure_of(body));
 }
 
 void SharedDeviceExchange::note(const std::exception_ptr& failure) {
   if (!failure) return;
   if (!failure_) failure_ = failure;
-  node_has_failed_ = true;
+  group_has_failed_ = true;
   steps_.fail_in(step_);
 }
 
@@ -179,7 +192,7 @@ void SharedDeviceExchange::start(const CollectiveCall& call, const DeviceOperati
 bool SharedDeviceExchange::progress() {
   while (awaited_ != Awaited::nothing)
     if (!advance()) return false;
-  if (failure_ || node_has_failed_) throw_failure();
+  if (failure_ || group_has_failed_) throw_failure();
   return true;
 }
 
@@ -203,9 +216,9 @@ bool SharedDeviceExchange::advance() {
 
 void SharedDeviceExchange::go_on() {
   if (phase_ == Phase::take) return end_piece();
-  node_has_failed_ = node_has_failed_ || steps_.some_failed(step_);
+  group_has_failed_ = group_has_failed_ || steps_.some_failed(step_);
   if (phase_ == Phase::fill) return combine();
-  has_failed_ = is_one_node_ ? node_has_failed_ : steps_.some_reported(step_);
+  has_failed_ = is_one_group_ ? group_has_failed_ : steps_.some_reported(step_);
   if (has_failed_) {
     awaited_ = Awaited::nothing;
     return;
@@ -243,7 +256,7 @@ void SharedDeviceExchange::combine() {
 
 void SharedDeviceExchange::start_lane() {
   const std::int64_t count = part_of(piece_).count;
-  std::memcpy(part_.data() + bytes_of(count), lane_status(operation_, node_has_failed_).data(),
+  std::memcpy(part_.data() + bytes_of(count), lane_status(operation_, group_has_failed_).data(),
               static_cast<std::size_t>(operation_.number_bytes));
   const std::exception_ptr failure = failure_of([&] { lane_->start(part_.data(), count + 1); });
   note(failure);
@@ -263,7 +276,7 @@ bool SharedDeviceExchange::end_lane() {
   const std::int64_t bytes = bytes_of(part.count);
   if (std::memcmp(part_.data() + bytes, lane_status(operation_, false).data(),
                   static_cast<std::size_t>(operation_.number_bytes)) != 0) {
-    node_has_failed_ = true;
+    group_has_failed_ = true;
     steps_.fail_in(step_);
     steps_.report_failure_in(step_);
   }
@@ -283,7 +296,7 @@ void SharedDeviceExchange::end_piece() {
 
 void SharedDeviceExchange::throw_failure() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  throw Error(ErrorKind::device, "another rank has failed in an operation on the device that ranks of a node share");
+  throw Error(ErrorKind::device, "another rank has failed in an operation on a device that ranks of a node share");
 }
 
 }  // namespace laneway

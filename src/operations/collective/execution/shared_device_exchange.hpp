@@ -27,8 +27,10 @@ enum class SharingRefusal : std::int32_t {
   in_host_memory,
   no_kernels,
   no_ipc,
-  several_devices,
+  two_devices,
   other_device,
+  none_share,
+  between_devices,
   no_node_memory,
   not_opened,
   has_failed,
@@ -36,7 +38,16 @@ enum class SharingRefusal : std::int32_t {
 /// Collective.
 [[nodiscard]] SharingRefusal last_of_all(SharingRefusal mine, const PrivateComm& comm);
 
-/// Allreduces of parts of vectors, in place and in memory of the host, between ranks of equal number on their nodes.
+/// The ranks of each node by the devices that their buffers are on.
+struct DeviceGroups {
+  Region own;
+  Layout layout;  ///< its regions are the groups
+};
+/// Collective.
+[[nodiscard]] DeviceGroups group_by_device(const PrivateComm& comm, const Region& node, const Device& device);
+
+/// Allreduces of parts of vectors, in place and in memory of the host, between ranks of equal number in their
+/// groups.
 class LaneAllreduce {
  public:
   /// With the operator and the datatype of `call`. `comm`: of these ranks; null: this rank is in none.
@@ -62,28 +73,30 @@ class LaneAllreduce {
   Request* active_ = nullptr;
 };
 
-/// Allreduces of vectors on a device that the ranks of a node share, one after another. Each copies its vector into its
-/// slot, combines its part of all slots there, and copies the whole result out; a vector that is longer than a slot
-/// goes in pieces. Nothing is allocated between start and the end, but for sizes that `prepare` has not been told of.
+/// Allreduces of vectors on devices, each of which a group of ranks of a node shares, one after another. Each copies
+/// its vector into its slot, combines its part of all slots there, and copies the whole result out; a vector that is
+/// longer than a slot goes in pieces. Nothing is allocated between start and the end, but for sizes that `prepare` has
+/// not been told of.
 ///
 /// Where a rank fails, it takes its part in all that is left without touching the device, and the others throw, too:
-/// those of its node see its words, and those of other nodes a number behind the part that goes along each lane. So no
-/// rank waits for ever. All hear of it in this allreduce, or, where the last piece had gone along the lanes before, in
-/// the next one.
+/// those of its group see its words, and those of other groups a number behind the part that goes along each lane. So
+/// no rank waits for ever. All hear of it in this allreduce, or, where the last piece had gone along the lanes before,
+/// in the next one.
 class SharedDeviceExchange {
  public:
   /// Collective, and `comm` outlives it.
-  SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, const Device& device);
+  SharedDeviceExchange(const PrivateComm& comm, const DenseKnowledge& known, DeviceGroups groups, const Device& device);
   ~SharedDeviceExchange();
   SharedDeviceExchange(const SharedDeviceExchange&) = delete;
   SharedDeviceExchange& operator=(const SharedDeviceExchange&) = delete;
 
   [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] const Layout& groups() const { return groups_.layout; }
   [[nodiscard]] bool shares_memory() const { return !steps_.empty(); }
   /// All ranks know of a failure, and it is of no more use.
   [[nodiscard]] bool has_failed() const { return has_failed_; }
-  /// The lane that this rank is in; -1: none, since there is one node, or a smaller one than this.
-  [[nodiscard]] int lane() const { return combines() && !is_one_node_ ? static_cast<int>(steps_.own()) : -1; }
+  /// The lane that this rank is in; -1: none, since there is one group, or a smaller one than this.
+  [[nodiscard]] int lane() const { return combines() && !is_one_group_ ? static_cast<int>(steps_.own()) : -1; }
 
   /// Whether slots for such vectors have to be made first, which all ranks know.
   [[nodiscard]] bool lacks_slots(std::int64_t bytes) const { return !slots_ || slots_->slot_bytes() < wanted(bytes); }
@@ -101,7 +114,7 @@ class SharedDeviceExchange {
   static constexpr std::int64_t smallest_slot = 4096;
   static constexpr std::size_t most_moves = 4;
 
-  /// Of a piece, each of them a step for all ranks of the node.
+  /// Of a piece, each of them a step for all ranks of the group.
   enum class Phase : std::uint8_t { fill, combine, take };
   enum class Awaited : std::uint8_t { device, lane, ranks, nothing };
 
@@ -134,7 +147,7 @@ class SharedDeviceExchange {
   void start_lane();
   [[nodiscard]] bool end_lane();
   void end_piece();
-  /// Does something with the device, unless a rank of the node has failed.
+  /// Does something with the device, unless a rank of the group has failed.
   template <class Body>
   void attempt(Body&& body);
   /// In the step under way, of this rank; null: it has not failed.
@@ -144,8 +157,8 @@ class SharedDeviceExchange {
 
   const PrivateComm& comm_;
   MpiBootstrap bootstrap_;
-  const Region node_;
-  const bool is_one_node_;
+  const DeviceGroups groups_;
+  const bool is_one_group_;
   const std::int64_t limit_;  // of a slot's bytes
   Device device_;
   NodeSteps steps_;
@@ -166,9 +179,9 @@ class SharedDeviceExchange {
   std::int64_t piece_ = 0;  // numbers of it
   DeviceOperation operation_;
   LaneAllreduce* lane_ = nullptr;
-  bool has_for_lane_ = false;     // the part of this piece is to go along the lane
-  bool node_has_failed_ = false;  // some rank of it, this one or another
-  std::exception_ptr failure_;    // of this rank
+  bool has_for_lane_ = false;      // the part of this piece is to go along the lane
+  bool group_has_failed_ = false;  // some rank of it, this one or another
+  std::exception_ptr failure_;     // of this rank
 };
 
 }  // namespace laneway

@@ -1,8 +1,5 @@
 #include "runtime/carriers/device/shared_slots.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "base/error.hpp"
 
 namespace laneway {
@@ -12,7 +9,6 @@ namespace {
 /// What the first rank of a node tells the others.
 struct SlotsRecord {
   SharedDeviceMemory memory;
-  std::array<unsigned char, 16> uuid{};
   bool is_there = false;
 };
 
@@ -23,7 +19,6 @@ SharedSlots::SharedSlots(Bootstrap& bootstrap, const Region& node, const Device&
   const std::size_t ranks = node.members.size();
   const bool leads = bootstrap.rank() == node.members.front();
   SlotsRecord mine;
-  std::copy_n(device.info().uuid, mine.uuid.size(), mine.uuid.begin());
   try {
     if (leads) {
       memory_ = DeviceMemory(device, ranks * static_cast<std::size_t>(slot_bytes));
@@ -35,8 +30,7 @@ SharedSlots::SharedSlots(Bootstrap& bootstrap, const Region& node, const Device&
   }
   if (ranks == 1) return;
   const SlotsRecord leaders = gather(bootstrap, node, mine).front();
-  is_on_one_device_ = leaders.uuid == mine.uuid;
-  if (leads || !leaders.is_there || !is_on_one_device_) return;
+  if (leads || !leaders.is_there) return;
   try {
     mapping_ = IpcMapping(device, leaders.memory);
     first_ = mapping_.data();

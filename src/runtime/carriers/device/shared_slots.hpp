@@ -12,11 +12,9 @@ namespace laneway {
 /// A slot for each rank of a node, in memory of a device that the first of them has allocated.
 class SharedSlots {
  public:
-  /// Collective over the node. What is wrong on this rank, the two functions below say.
+  /// Collective over the ranks of `node`, which all have that device.
   SharedSlots(Bootstrap& bootstrap, const Region& node, const Device& device, std::int64_t slot_bytes);
 
-  /// Whether the device is that of the first rank.
-  [[nodiscard]] bool is_on_one_device() const { return is_on_one_device_; }
   /// Whether the memory could be allocated, and opened here.
   [[nodiscard]] bool is_there() const { return first_ != nullptr; }
   [[nodiscard]] std::int64_t slot_bytes() const { return slot_bytes_; }
@@ -29,7 +27,6 @@ class SharedSlots {
   DeviceMemory memory_;  // of the first rank
   IpcMapping mapping_;   // of the others
   std::byte* first_ = nullptr;
-  bool is_on_one_device_ = true;
 };
 
 }  // namespace laneway
