@@ -168,5 +168,93 @@ TEST_F(DenseDeviceTest, DenseRequestsLeaveGapsAlone) {
   unsetenv("LANEWAY_COLLECTIVE");
 }
 
+lnw_sim_counters counters() {
+  lnw_sim_counters now{};
+  EXPECT_EQ(sim_device()->counters(&now), LNW_DEVICE_OK);
+  return now;
+}
+
+/// What a rank sends to itself never leaves the device, and all else crosses once each way.
+TEST_F(DenseDeviceTest, OnlyWhatTravelsCrossesTheHost) {
+  if (sim_device() == nullptr) GTEST_SKIP() << "SKIP: only the sim device counts bytes";
+  if (size() < 2) GTEST_SKIP() << "SKIP: with one rank nothing travels";
+  setenv("LANEWAY_COLLECTIVE", "alltoall:pairwise,allgather:ring", 1);
+  setenv("LANEWAY_PROGRESS", "wait", 1);
+  setenv("LANEWAY_TRANSPORT", "p2p", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  constexpr int block = 5000;
+  const auto bytes = static_cast<std::size_t>(block) * static_cast<std::size_t>(size());
+  const std::uint64_t others = bytes - block;
+  const Mirror mine(Mirror::Kind::device, bytes), theirs(Mirror::Kind::device, bytes), one(Mirror::Kind::device, block);
+  std::vector<unsigned char> data(bytes);
+  const auto filled = [&](int from) {
+    std::vector<unsigned char> result(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      result[i] = static_cast<unsigned char>(static_cast<std::size_t>(from) * 31 + i * 7 + i / 251);
+    return result;
+  };
+  mine.write(filled(rank()));
+  std::vector<unsigned char> own = filled(rank());
+  own.resize(block);
+  one.write(own);
+  LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+  EXPECT_MPI(LNW_Alltoall_init(mine.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), MPI_INFO_NULL,
+                               &requests[0]));
+  EXPECT_MPI(LNW_Allgather_init(one.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), MPI_INFO_NULL,
+                                &requests[1]));
+  for (int which = 0; which < 2; ++which)
+    for (int turn = 0; turn < 3; ++turn) {
+      theirs.write(std::vector<unsigned char>(bytes, 0xEE));
+      const lnw_sim_counters before = counters();
+      EXPECT_MPI(LNW_Start(&requests[which]));
+      EXPECT_MPI(LNW_Wait(&requests[which], MPI_STATUS_IGNORE));
+      const lnw_sim_counters after = counters();
+      // A gathered block is passed on from where it has come, this rank's own one, too.
+      const std::uint64_t out = which == 0 ? others : block, in = which == 0 ? others : bytes;
+      EXPECT_EQ(after.device_to_host_bytes - before.device_to_host_bytes, out) << which;
+      EXPECT_EQ(after.host_to_device_bytes - before.host_to_device_bytes, in) << which;
+      EXPECT_EQ(after.allocations, before.allocations);
+      theirs.read(data);
+      for (int from = 0; from < size(); ++from) {
+        const std::vector<unsigned char> all = filled(from);
+        const auto* const begin = all.data() + (which == 0 ? static_cast<std::size_t>(rank()) * block : 0);
+        ASSERT_EQ(std::memcmp(data.data() + static_cast<std::size_t>(from) * block, begin, block), 0) << from;
+      }
+    }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  for (const char* const name : {"LANEWAY_COLLECTIVE", "LANEWAY_PROGRESS", "LANEWAY_TRANSPORT"}) unsetenv(name);
+}
+
+/// Blocking calls that come back to their buffers find what they have bound, unless these have been allocated anew.
+TEST_F(DenseDeviceTest, RepeatedBlockingCallsAllocateNothing) {
+  if (sim_device() == nullptr) GTEST_SKIP() << "SKIP: only the sim device counts allocations";
+  setenv("LANEWAY_COLLECTIVE", "allreduce:recursive_doubling", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  constexpr int count = 3000;
+  std::vector<unsigned char> bytes(count * sizeof(int));
+  for (int kept = 0; kept < 3; ++kept) {
+    const Mirror mine(Mirror::Kind::device, bytes.size()), sums(Mirror::Kind::device, bytes.size());
+    std::uint64_t allocations = 0;
+    for (int turn = 0; turn < 5; ++turn) {
+      std::vector<int> numbers(count, rank() + turn + kept), all(count);
+      std::memcpy(bytes.data(), numbers.data(), bytes.size());
+      mine.write(bytes);
+      EXPECT_MPI(LNW_Allreduce(mine.data(), sums.data(), count, MPI_INT, MPI_SUM, comm.get()));
+      if (turn == 2) allocations = counters().allocations;
+      if (turn > 2) {
+        EXPECT_EQ(counters().allocations, allocations);
+      }
+      sums.read(bytes);
+      std::memcpy(all.data(), bytes.data(), bytes.size());
+      ASSERT_EQ(all, std::vector<int>(count, size() * (size() - 1) / 2 + size() * (turn + kept)));
+    }
+  }
+  unsetenv("LANEWAY_COLLECTIVE");
+}
+
 }  // namespace
 }  // namespace laneway::test

@@ -9,6 +9,7 @@
 
 #include "algorithms/lowering/combine_place.hpp"
 #include "algorithms/lowering/events.hpp"
+#include "algorithms/lowering/receive_image.hpp"
 #include "base/bytes/ranges.hpp"
 #include "base/bytes/sort_unique.hpp"
 #include "base/error.hpp"
@@ -326,7 +327,7 @@ Plan fetch_sent(Plan plan, const OnDevice& buffers, Buffer image) {
 }
 
 Plan through_host(Plan plan, const OnDevice& buffers) {
-  plan = place_combining(std::move(plan), buffers);
+  plan = place_combining(with_receive_image(std::move(plan), buffers), buffers);
   return ThroughHost(std::move(plan), buffers, Buffer::shadow).fetch_sent().store_received().take();
 }
 

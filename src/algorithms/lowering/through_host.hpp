@@ -28,9 +28,9 @@ inline constexpr std::int64_t device_copy_bytes = 262144;
 /// Lets messages, which only the host can send and receive, go through its memory. What they need of the send buffer
 /// is copied into the plan's shadow, each byte once and in chunks for which sends wait one by one; what they bring is
 /// copied from the shadow to the receive buffer. What the host combines, it combines in its memory: see
-/// place_combining. Copies, puts and takes between a device's buffer and memory of the
-/// plan, or between two buffers on the device, are left as they are, unless that would move a byte from the device
-/// twice.
+/// place_combining. What a plan reads of the receive buffer it reads in the host's memory: see with_receive_image.
+/// Copies, puts and takes between a device's buffer and memory of the plan, or between two buffers on the device, are
+/// left as they are, unless that would move a byte from the device twice.
 ///
 /// Messages keep their sizes and channels. Changes nothing in a plan that it has changed for the same buffers.
 [[nodiscard]] Plan through_host(Plan plan, const OnDevice& buffers);

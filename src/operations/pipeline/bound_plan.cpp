@@ -6,10 +6,23 @@
 
 namespace laneway {
 
-Whereabouts BoundPlan::look_at(Buffers buffers, MemoryKind images) const {
+namespace {
+
+/// Whether what is bound to the one may go on with the other: of devices, the same allocation.
+bool is_same(const MemoryInfo& a, const MemoryInfo& b) {
+  return a.kind == b.kind && a.plugin == b.plugin &&
+         (a.host_may_touch() || (a.buffer_id != 0 && a.buffer_id == b.buffer_id));
+}
+bool is_same(const BufferMemory& a, const BufferMemory& b) {
+  return is_same(a.send, b.send) && is_same(a.receive, b.receive);
+}
+
+}  // namespace
+
+Whereabouts BoundPlan::look_at(Buffers buffers) const {
   Whereabouts here{buffers, glance_at(buffers, *plan(), ready_.device_use)};
-  if (!ready_.on_images || !here.where.on_device().any()) return here;
-  here.images = std::make_unique<HostImages>(buffers, here.where, touched_by(*plan()), images);
+  if (!ready_.on_images || has_bindings() || !here.where.on_device().any()) return here;
+  here.images = std::make_unique<HostImages>(buffers, here.where, touched_by(*plan()), MemoryKind::host);
   here.buffers = here.images->images();
   here.where = {};
   return here;
@@ -25,7 +38,7 @@ Exchange& BoundPlan::bind(Buffers buffers, const BufferMemory& where, Transport&
   Binding* binding = bindings_.find([&](const Binding& known) { return known.buffers == buffers; });
   if (binding == nullptr) binding = &bindings_.add({buffers, nullptr});
   std::unique_ptr<Exchange>& exchange = binding->exchange;
-  if (!exchange || exchange->executor().uses_device() || where.on_device().any()) {
+  if (!exchange || !is_same(exchange->executor().where(), where)) {
     exchange.reset();
     exchange = exchange_on(plans_, buffers, where, transport);
   }
@@ -42,6 +55,7 @@ void BoundPlan::run_unbound(Buffers buffers, const BufferMemory& where, Transpor
 void BoundPlan::run(Buffers buffers, const BufferMemory& where, Transport& transport) {
   if (!has_bindings() || !in_use_.try_lock()) return run_unbound(buffers, where, transport);
   const std::lock_guard lock(in_use_, std::adopt_lock);
+  if (plans_.on(where.behind_host())->shadow_bytes > most_kept_shadow) return run_unbound(buffers, where, transport);
   try {
     Exchange& exchange = bind(buffers, where, transport);
     exchange.start();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,7 +30,10 @@ struct ReadyPlan {
   std::shared_ptr<PlanMemory> memory = {};  ///< null if the plan uses none
   Combiners combiners = {};                 ///< of a plan that combines
   DeviceUse device_use = {};
-  bool on_images = false;  ///< it knows nothing of devices, and runs on images of buffers that are on some
+  /// Where it is bound once, for one exchange, it runs on images of buffers that are on devices: pinned memory for its
+  /// parts would cost more to make than it saves.
+  bool on_images = false;
+  bool is_constant = false;                        ///< buffers stay what they are
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters; or null
   std::shared_ptr<const TypedPattern> typed = {};  ///< then: as what the plan is shown
 };
@@ -46,6 +50,8 @@ struct Whereabouts {
 class BoundPlan {
  public:
   static constexpr std::size_t most_bindings = 8;
+  /// Of pinned memory that a binding keeps.
+  static constexpr std::int64_t most_kept_shadow = std::int64_t{1} << 26;
 
   /// Has so many bindings at most; without any, each exchange is bound for itself.
   explicit BoundPlan(ReadyPlan ready, std::size_t bindings = 0)
@@ -58,12 +64,12 @@ class BoundPlan {
   [[nodiscard]] std::int64_t kept_bytes() const { return plan()->staging_bytes + plan()->window_bytes; }
 
   /// For one exchange; images are not fetched yet.
-  [[nodiscard]] Whereabouts look_at(Buffers buffers, MemoryKind images = MemoryKind::host) const;
+  [[nodiscard]] Whereabouts look_at(Buffers buffers) const;
   /// For one exchange, which is the only one until it is complete. Of a plan that has bindings. Valid until the next
   /// call.
   [[nodiscard]] Exchange& bind(Buffers buffers, const BufferMemory& where, Transport& transport);
   /// Runs it once, with messages from this tag on. Allocates nothing where the buffers are those of an earlier call,
-  /// unless another thread uses the bindings, or they are on devices.
+  /// unless another thread uses the bindings, or memory of a device has been allocated anew there.
   void run(Buffers buffers, const PrivateComm& comm, int tag = PrivateComm::blocking_tag);
   /// The bindings; after a failure.
   void forget() { bindings_.clear(); }

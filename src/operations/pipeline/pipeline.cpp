@@ -18,16 +18,7 @@ namespace laneway {
 
 namespace {
 
-/// With a buffer on a device the plan runs on images, else on the buffers, which stay what they are.
 std::unique_ptr<Work> bind_to_constant(ExchangeParts parts, Buffers buffers, Reasons& reasons) {
-  if (glance_at(buffers, *parts.ready.plan, parts.ready.device_use).on_device().any()) {
-    employ(parts.helper);
-    reasons.progress_by = name(parts.helper);
-    auto order = std::make_shared<StartOrder>(std::move(parts.comm), parts.tag);
-    auto bound = std::make_shared<BoundPlan>(std::move(parts.ready), 1);
-    return std::make_unique<ExchangeOnImages>(std::move(order), std::move(bound), buffers, parts.helper,
-                                              std::move(parts.node));
-  }
   auto work = std::make_unique<ConstantExchange>(std::move(parts));
   reasons.progress_by = work->bind(buffers);
   return work;
@@ -53,7 +44,7 @@ std::unique_ptr<Work> bind(AlgorithmFamily& family, PrivateComm& comm, int tag, 
   if (parts.helper == Helper::thread_for_all) employ(parts.helper);
   parts.node = std::move(chosen.node);
   parts.partitions = std::move(chosen.partitions);
-  if (parts.ready.on_images) return bind_to_constant(std::move(parts), family.buffers(), chosen.reasons);
+  if (parts.ready.is_constant) return bind_to_constant(std::move(parts), family.buffers(), chosen.reasons);
   parts.stream = hints.stream;
   std::unique_ptr<PersistentExchange> work;
   if (parts.ready.memory && parts.ready.memory->arena)

@@ -21,19 +21,17 @@ const std::shared_ptr<StartOrder>& start_order(Communicator& communicator) {
 }
 
 NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound,
-                                         Buffers buffers, Helper helper, MemoryKind images)
+                                         Buffers buffers, Helper helper)
     : order_(std::move(order)),
       bound_(std::move(bound)),
-      here_(bound_->look_at(buffers, images)),
+      here_(bound_->look_at(buffers)),
       helper_(helper),
-      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())) {}
+      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())) {
+  begin();
+}
 
 void NonblockingExchange::begin() {
-  has_failed_ = true;
   if (here_.images) here_.images->fetch();
-  has_failed_ = false;
-  executor_ = nullptr;
-  is_returning_ = false;
   ticket_ = order_->next_ticket();
   if (!may_start() && bound_->ready().elements) bound_->ready().elements->keep_types();
   order_->take_ticket();
@@ -42,10 +40,8 @@ void NonblockingExchange::begin() {
   const bool others_depend = executor_ == nullptr || holds_turn_;
   const bool is_for_all = helper_ == Helper::thread_for_all || others_depend;
   if (is_for_all) employ(helper_);
-  if (!is_listed_ && (is_for_all || here_.images || !executor_->independent())) {
+  if (is_for_all || here_.images || !executor_->independent())
     activity_.list(*this, is_for_all ? progress_by(helper_) : Progress::in_calls);
-    is_listed_ = true;
-  }
   activity_.begin();
 }
 
@@ -59,7 +55,6 @@ void NonblockingExchange::run() {
     executor_->start();
   } catch (...) {
     if (has_bindings) bound_->forget();
-    has_failed_ = true;
     order_->end_turn();
     throw;
   }
@@ -95,7 +90,6 @@ bool NonblockingExchange::progress() {
     return advance();
   } catch (...) {
     if (bound_->has_bindings()) bound_->forget();
-    has_failed_ = true;
     end_turn();
     throw;
   }

@@ -46,14 +46,11 @@ class StartOrder {
 
 /// An exchange in the order of the calls. Started where it is made, unless its turn comes later, or images have to be
 /// fetched; for the only time.
-class NonblockingExchange : public Progressive, public Work {
+class NonblockingExchange final : public Progressive, public Work {
  public:
   /// `bound`: exchanges come one after another if it has bindings.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Helper helper)
-      : NonblockingExchange(std::move(order), std::move(bound), buffers, helper, MemoryKind::host) {
-    begin();
-  }
+                      Helper helper);
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(executor_); }
@@ -62,16 +59,10 @@ class NonblockingExchange : public Progressive, public Work {
   [[nodiscard]] const Plan& plan() const override;
   [[nodiscard]] Progress advanced_by() const override { return progress_by(helper_); }
 
-  bool progress() final;
-
- protected:
-  NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
-                      Helper helper, MemoryKind images);
-  void begin();
-  [[nodiscard]] const BoundPlan& bound() const { return *bound_; }
-  [[nodiscard]] bool has_failed() const { return has_failed_; }
+  bool progress() override;
 
  private:
+  void begin();
   void run();
   [[nodiscard]] bool advance();
   void end_turn() {
@@ -92,35 +83,7 @@ class NonblockingExchange : public Progressive, public Work {
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
   bool is_returning_ = false;     // to devices, from the images
-  bool has_failed_ = false;       // messages may be under way
-  bool is_listed_ = false;
-  Activity activity_;  // in the list where completion needs more than MPI's progress
-};
-
-/// One of a persistent operation, alone in its order: it is started again and again on the same buffers, some of which
-/// are on devices.
-class ExchangeOnImages final : public NonblockingExchange {
- public:
-  /// `bound`: has a binding. `node`: see statistics_of.
-  ExchangeOnImages(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers, Helper helper,
-                   Region node)
-      : NonblockingExchange(std::move(order), std::move(bound), buffers, helper, MemoryKind::pinned),
-        node_(std::move(node)) {}
-
-  [[nodiscard]] bool start() override {
-    if (state() != WorkState::inactive) return false;
-    begin();
-    return true;
-  }
-  [[nodiscard]] WorkState state() const override {
-    return has_failed() && !active() ? WorkState::failed : Work::state();
-  }
-  [[nodiscard]] Statistics statistics() const override {
-    return statistics_of(plan(), node_, bound().ready().memory.get());
-  }
-
- private:
-  Region node_;
+  Activity activity_;             // in the list where completion needs more than MPI's progress
 };
 
 /// A request that has started one.
