@@ -21,7 +21,8 @@ typedef struct LNW_Channel_s* LNW_Channel;
  * the receiver takes it from there and releases the segment. As many puts may be under way as there are segments.
  * Nothing is matched: two ranks may have any number of channels, each for what a tag would tell apart.
  *
- *  Inside a node, data goes through memory that both ends see; between nodes in messages. Threads may use different
+ *  Inside a node, data goes through memory that both ends see; between nodes in messages, or with
+ * `lnw_transport=rma` into windows (LNW_Comm_prepare). Threads may use different
  * segments of one channel at the same time, which takes no lock; between nodes that needs MPI_THREAD_MULTIPLE. Errors
  * go to the error handler of the communicator.
  *  @{ */
@@ -29,7 +30,9 @@ typedef struct LNW_Channel_s* LNW_Channel;
  *  Collective. Without it the first LNW_Channel_create, LNW_Psend_init or LNW_Precv_init on `comm` begins the same, as
  * MPI_Comm_idup does: it returns at once, but every rank of `comm` has to make such a call, in the same order among its
  * collective calls on `comm`. With Open MPI, whose MPI_Comm_idup mixes with the program's operations, it waits for
- * these calls of the other ranks. */
+ * these calls of the other ranks. Where the hint `lnw_transport` of `comm` is `rma` on all ranks, it makes a window, by
+ * which channels between nodes go from then on; puts and releases then return when the MPI library of the other end has
+ * them. */
 LNW_PUBLIC int LNW_Comm_prepare(MPI_Comm comm);
 
 /** Makes an end of a channel between this rank and `peer`. `role` is LNW_CHANNEL_SEND on one of the two ranks and
@@ -67,8 +70,8 @@ LNW_PUBLIC int LNW_Channel_wait(LNW_Channel channel, int segment, void** data, M
 /** Gives the segment back to the sender. MPI_ERR_REQUEST if nothing has been put into it. */
 LNW_PUBLIC int LNW_Channel_release(LNW_Channel channel, int segment);
 
-/** What carries the data, in a new info object that the caller frees: `lnw_carrier` is `memory` or `messages`, and
- *  `lnw_carrier_reason` says why. Waits until `peer` has made its end. */
+/** What carries the data, in a new info object that the caller frees: `lnw_carrier` is `memory`, `window` or
+ * `messages`, and `lnw_carrier_reason` says why. Waits until `peer` has made its end. */
 LNW_PUBLIC int LNW_Channel_get_info(LNW_Channel channel, MPI_Info* info);
 
 /** Frees an end and sets it to LNW_CHANNEL_NULL. Local; a sender that uses messages waits until they have left. What

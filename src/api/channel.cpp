@@ -17,9 +17,7 @@ void look_at_hints(MPI_Comm comm, const Hints& hints, Channel::Options& options)
   options.progress = hints.progress;
   options.no_memory = why_no_memory(comm, hints, options.peer);
   options.may_share = options.no_memory.empty();
-  if (hints.sharing == Sharing::puts)
-    options.no_puts =
-        "lnw_transport=rma is for persistent operations: windows take all ranks of a communicator to be made";
+  options.may_put = hints.sharing == Sharing::puts;
 }
 
 Hints hints_of(MPI_Comm comm, MPI_Info info) {
@@ -64,7 +62,7 @@ int raise_on(LNW_Channel channel, const char* call) noexcept {
 }  // namespace laneway
 
 int LNW_Comm_prepare(MPI_Comm comm) {
-  return guarded(__func__, comm, [&] { PairComm::of(comm)->prepare(); });
+  return guarded(__func__, comm, [&] { PairComm::of(comm)->prepare(hints_of(comm, MPI_INFO_NULL)); });
 }
 
 int LNW_Channel_create(MPI_Comm comm, int peer, int role, MPI_Count bytes, int segments, MPI_Info info,

@@ -3,12 +3,15 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
+#include "setting.hpp"
 #include "support.hpp"
 
 namespace laneway::test {
@@ -17,9 +20,9 @@ namespace {
 /// One end, freed with its owner.
 class End {
  public:
-  End(int peer, int role, MPI_Count bytes, int segments, const Hints& hints = {}) {
+  End(int peer, int role, MPI_Count bytes, int segments, const Hints& hints = {}, MPI_Comm comm = MPI_COMM_WORLD) {
     const Info info(hints);
-    EXPECT_MPI(LNW_Channel_create(MPI_COMM_WORLD, peer, role, bytes, segments, info.get(), &channel_));
+    EXPECT_MPI(LNW_Channel_create(comm, peer, role, bytes, segments, info.get(), &channel_));
   }
   ~End() { free(); }
   End(End&& other) noexcept : channel_(std::exchange(other.channel_, LNW_CHANNEL_NULL)) {}
@@ -71,14 +74,28 @@ std::vector<unsigned char> message(std::uint64_t seed, std::size_t bytes) {
   return data;
 }
 
+const Hints by_window = {{"lnw_transport", "rma"}, {"lnw_machine", "node:* rank:1"}};
+
 class ChannelTest : public MpiTest {
  protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    const Setting transport("LANEWAY_TRANSPORT", "rma");
+    EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  }
+
+  /// Each rank is a node of its own, but shares memory with itself.
+  [[nodiscard]] static std::string carrier_of(const Hints& hints) {
+    if (hints.empty() || (hints == by_window && size() == 1)) return "memory";
+    return hints == by_window ? "window" : "messages";
+  }
+
   [[nodiscard]] int next() const { return (rank() + 1) % size(); }
   [[nodiscard]] int previous() const { return (rank() + size() - 1) % size(); }
 };
 
 const std::vector<Hints> ways = {
-    {}, {{"lnw_transport", "p2p"}}, {{"lnw_transport", "p2p"}, {"lnw_progress", "thread"}}};
+    {}, {{"lnw_transport", "p2p"}}, {{"lnw_transport", "p2p"}, {"lnw_progress", "thread"}}, by_window};
 
 /// All create the end that sends first: who waits for the other's end would wait for ever.
 TEST_F(ChannelTest, RingInBothDirections) {
@@ -108,30 +125,57 @@ TEST_F(ChannelTest, RingInBothDirections) {
           }
           for (std::size_t way = 0; way < 2; ++way) ends[way].flush();
         }
-      EXPECT_EQ(ends[0].info("lnw_carrier"), hints.empty() ? "memory" : "messages")
-          << ends[0].info("lnw_carrier_reason");
+      EXPECT_EQ(ends[0].info("lnw_carrier"), carrier_of(hints)) << ends[0].info("lnw_carrier_reason");
       EXPECT_EQ(ends[0].info("lnw_carrier"), ends[2].info("lnw_carrier"));
-      EXPECT_EQ(ends[0].info("lnw_carrier_reason"), hints.empty() ? "both ends are on one node" : "lnw_transport=p2p");
+      const std::map<std::string, std::string> reasons = {
+          {"memory", "both ends are on one node"},
+          {"messages", "lnw_transport=p2p"},
+          {"window", "lnw_machine has the two ranks on different nodes"}};
+      EXPECT_EQ(ends[0].info("lnw_carrier_reason"), reasons.at(carrier_of(hints)));
     }
   }
 }
 
-/// Each rank is a node of its own.
-TEST_F(ChannelTest, NothingIsPutIntoWindows) {
+TEST_F(ChannelTest, WithoutAWindowMessagesSayWhy) {
   if (size() < 2) GTEST_SKIP() << "SKIP: a rank shares memory with itself";
-  const Hints hints = {{"lnw_transport", "rma"}, {"lnw_machine", "node:* rank:1"}};
-  End sender(next(), LNW_CHANNEL_SEND, 100, 1, hints);
-  End receiver(previous(), LNW_CHANNEL_RECEIVE, 100, 1, hints);
-  const std::vector<unsigned char> sent = message(3, 100);
-  sender.wait_until_free(0);
-  sender.put(0, sent.data(), 100);
-  EXPECT_EQ(receiver.take(0), sent);
-  sender.flush();
-  for (End* const end : {&sender, &receiver}) {
-    EXPECT_EQ(end->info("lnw_carrier"), "messages");
-    const std::string reason = end->info("lnw_carrier_reason");
-    EXPECT_NE(reason.find("different nodes; lnw_transport=rma is for persistent operations"), std::string::npos)
-        << reason;
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm unprepared(copy);
+  constexpr MPI_Count too_much = MPI_Count{17} << 20;
+  for (const auto& [comm, bytes, why] :
+       {std::tuple<MPI_Comm, MPI_Count, std::string>{copy, 100, "different nodes; the communicator has no window"},
+        {MPI_COMM_WORLD, too_much, "different nodes; an end has no room in lnw_channel_memory"}}) {
+    End sender(next(), LNW_CHANNEL_SEND, bytes, 1, by_window, comm);
+    End receiver(previous(), LNW_CHANNEL_RECEIVE, bytes, 1, by_window, comm);
+    const std::vector<unsigned char> sent = message(3, 100);
+    sender.wait_until_free(0);
+    sender.put(0, sent.data(), 100);
+    EXPECT_EQ(receiver.take(0), sent);
+    sender.flush();
+    for (End* const end : {&sender, &receiver}) {
+      EXPECT_EQ(end->info("lnw_carrier"), "messages");
+      EXPECT_NE(end->info("lnw_carrier_reason").find(why), std::string::npos) << end->info("lnw_carrier_reason");
+    }
+  }
+}
+
+/// Parts of the window are used again, whichever end is freed first, and also where the two have not met.
+TEST_F(ChannelTest, WindowsHaveRoomForOneChannelAfterAnother) {
+  if (size() < 2) GTEST_SKIP() << "SKIP: a rank shares memory with itself";
+  constexpr MPI_Count bytes = MPI_Count{3} << 20;
+  for (int round = 0; round < 12; ++round) {
+    End sender(next(), LNW_CHANNEL_SEND, bytes, 1, by_window);
+    End receiver(previous(), LNW_CHANNEL_RECEIVE, bytes, 1, by_window);
+    if (round % 4 != 3) {
+      const std::vector<unsigned char> sent = message(static_cast<std::uint64_t>(round + rank()), 50000);
+      sender.put(0, sent.data(), 50000);
+      EXPECT_EQ(receiver.take(0), message(static_cast<std::uint64_t>(round + previous()), 50000));
+      EXPECT_EQ(receiver.info("lnw_carrier"), "window") << round << receiver.info("lnw_carrier_reason");
+    }
+    if (round % 2 == 0) receiver.free();
+    sender.free();
+    receiver.free();
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 

@@ -246,6 +246,8 @@ int report_channel(const Run& run, const ChannelOptions& options) {
     std::cout << "laneway-bench channel needs 2 ranks\n";
     return EXIT_FAILURE;
   }
+  // What prepares a communicator reads the hint there.
+  setenv("LANEWAY_TRANSPORT", options.transport.c_str(), 1);
   LNW_Comm_prepare(run.comm);
   MPI_Comm pair = MPI_COMM_NULL;
   const bool is_end = run.rank == 0 || run.rank == run.ranks - 1;

@@ -88,6 +88,7 @@ struct Hints {
   ReductionOrder order = ReductionOrder::fixed;
   const FinderRow* finder = nullptr;  ///< null: by costs
   std::int64_t bag_memory = std::int64_t{16} << 20;
+  std::int64_t channel_memory = std::int64_t{16} << 20;
   std::string parameters;  ///< empty: those for this kind of machine
   double exchanges =
       number_of_exchanges(exchanges_of_requests);  ///< in which a strategy that is chosen makes up for its setup
@@ -199,7 +200,9 @@ inline constexpr HintRow hint_rows[] = {
          "auto, node, p2p, rma"),
      "`auto`: persistent operations move data through memory wherever ranks really share some; `node`: only inside the "
      "nodes of a described machine; `p2p`: the MPI library carries everything; `rma`: as `node`, and messages between "
-     "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers: only this hint "
+     "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers, also those of "
+     "channels "
+     "on a communicator that `LNW_Comm_prepare` was called for: only this hint "
      "chooses that, as no parameters say what a put takes"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
      "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
@@ -262,6 +265,9 @@ inline constexpr HintRow hint_rows[] = {
      "auto",
      {"", hint::read_finder, hint::show_finder, hint::finder_names},
      "how [partners are found](../use/discovery.md) that only one side knows; `auto`: by predicted costs"},
+    {"lnw_channel_memory", "LANEWAY_CHANNEL_MEMORY", "16777216", hint::bytes<&Hints::channel_memory>,
+     "bytes of the window that `LNW_Comm_prepare` makes on each rank under `lnw_transport=rma`; channels that find no "
+     "room there go by messages"},
     {"lnw_bag_memory", "LANEWAY_BAG_MEMORY", "16777216", hint::bytes<&Hints::bag_memory>,
      "a [bag](../use/discovery.md#bags) keeps about so many bytes on a rank; senders wait for more"},
     {"lnw_check",

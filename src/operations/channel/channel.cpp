@@ -72,6 +72,10 @@ Channel::Channel(std::shared_ptr<PairComm> pairs, const Options& options)
       reason_ = error.what();
     }
   }
+  if (options_.may_put && pairs_->window()) {
+    piece_ = pairs_->window()->take(size);
+    if (piece_) handshake.window = pairs_->window()->offset(piece_.get());
+  }
   {
     // Another thread may find what the other end sends next.
     const ShortMessages::Turn turn = pairs_->short_messages().turn();
@@ -95,18 +99,22 @@ Channel::~Channel() {
     (void)activity_.test(nullptr);
     // The sender may have mapped it already, and look for nothing else.
     if (!memory_ && mapping_) memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
-    if (memory_) memory_->close(options_.is_sender);
+    if (memory_ && !window_) memory_->close(options_.is_sender);
     if (messages_ && options_.is_sender) progress_until([&] { return are_all_flushed() || is_gone_for_long(); });
     {
       const ShortMessages::Turn turn = pairs_->short_messages().turn();
       messages_ ? messages_->leave() : pairs_->short_messages().forget(key());
     }
+    // A sender that has met nobody has not said what it would use; a receiver may be used in any way.
     std::shared_ptr<void> kept;
     if (messages_)
       kept = std::move(messages_);
+    else if (window_)
+      kept = std::move(piece_);
     else if (!options_.is_sender)
-      kept = std::move(mapping_);
-    pairs_->close(options_.peer, mine_, std::move(kept));
+      kept = std::make_shared<std::pair<std::shared_ptr<std::byte>, std::shared_ptr<std::byte>>>(std::move(mapping_),
+                                                                                                 std::move(piece_));
+    pairs_->close(options_.peer, mine_, std::move(kept), window_.has_value());
   } catch (...) {
     // Nobody can be told.
   }
@@ -144,7 +152,7 @@ bool Channel::progress() {
       state_.store(State::failed, std::memory_order_release);
     }
   }
-  if (!helped_ || !messages_) return true;
+  if (!helped_ || !(messages_ || window_)) return true;
   advance_mpi(pairs_->get());
   return false;
 }
@@ -175,6 +183,10 @@ bool Channel::meet() {
     reason_ = rank_text(options_.peer) + " is on another node";
   if (reason_.empty()) reason_ = "the sender cannot map memory of this rank";
   mapping_.reset();
+  if (reply_->what == Reply::window) {
+    use_window(*other_);
+    return true;
+  }
   check_message_size();
   if (reply_->what == Reply::no_tags) PairComm::throw_no_tags(options_.peer, rank());
   use_messages(*reply_);
@@ -204,6 +216,10 @@ void Channel::meet_as_sender(const Handshake& other) {
       reason_ = error.what();
     }
   }
+  if (piece_ && other.window >= 0) {
+    use_window(other);
+    return pairs_->answer(options_.peer, mine_, {.what = Reply::window});
+  }
   if (options_.bytes > INT_MAX) pairs_->answer(options_.peer, mine_, {.what = Reply::no_tags});
   check_message_size();
   Answer tags{.what = Reply::messages, .first_tag = -1};
@@ -216,10 +232,20 @@ void Channel::meet_as_sender(const Handshake& other) {
 
 void Channel::use_memory(std::shared_ptr<std::byte> memory) {
   mapping_ = std::move(memory);
-  memory_.emplace(mapping_.get(), options_.bytes, options_.segments);
+  piece_.reset();
+  use_segments(mapping_.get());
+  reason_ = "both ends are on one node";
+}
+
+void Channel::use_window(const Handshake& other) {
+  use_segments(piece_.get());
+  window_.emplace(pairs_->window(), options_.peer, other.window);
+}
+
+void Channel::use_segments(std::byte* memory) {
+  memory_.emplace(memory, options_.bytes, options_.segments);
   if (!options_.is_sender) pairs_->short_messages().forget(key());
   if (options_.buffer != nullptr) copied_.resize(static_cast<std::size_t>(options_.segments));
-  reason_ = "both ends are on one node";
 }
 
 void Channel::check_message_size() const {
@@ -230,7 +256,9 @@ void Channel::check_message_size() const {
 }
 
 void Channel::use_messages(const Answer& tags) {
-  if (!options_.no_puts.empty()) reason_ += "; " + options_.no_puts;
+  if (options_.may_put)
+    reason_ += "; " + (pairs_->window() ? "an end has no room in lnw_channel_memory" : pairs_->no_window());
+  piece_.reset();
   messages_ = std::make_shared<ChannelMessages>(
       pairs_->short_messages(),
       ChannelMessages::Way{pairs_->get(), options_.peer, mine_.number, tags.first_tag, may_owe_}, options_.is_sender,
@@ -248,7 +276,7 @@ void Channel::wait_for_other_end() {
 }
 
 bool Channel::other_is_closed() {
-  if (memory_) return memory_->is_closed(!options_.is_sender);
+  if (memory_ && !window_) return memory_->is_closed(!options_.is_sender);
   if (other_closed_.load(std::memory_order_acquire)) return true;
   const std::optional<Answer> answer = pairs_->take_answer(options_.peer, mine_);
   if (!answer || answer->what != Reply::closed) return false;
@@ -259,8 +287,9 @@ bool Channel::other_is_closed() {
 /// Whether to look, after so many tests that have found nothing. Words come without MPI, but the other end may wait for
 /// a message of this rank before it writes them.
 bool Channel::looks_for_other_end(unsigned turns) const {
-  if (memory_ && turns % turns_before_messages == 0) advance_mpi(pairs_->get());
-  return memory_ || turns % turns_before_other_end == 0;
+  const bool is_in_memory = memory_ && !window_;
+  if (is_in_memory && turns % turns_before_messages == 0) advance_mpi(pairs_->get());
+  return is_in_memory || turns % turns_before_other_end == 0;
 }
 
 /// Whether nothing comes from the other end any more.
@@ -293,7 +322,9 @@ void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
           [&] { return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes); });
   require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
   open();
-  if (memory_ ? memory_->put(segment, data, bytes) : messages_->put(segment, data, bytes)) {
+  if (!memory_  ? messages_->put(segment, data, bytes)
+      : window_ ? window_->put(*memory_, segment, data, bytes)
+                : memory_->put(segment, data, bytes)) {
     if (memory_ && memory_->is_closed(false)) [[unlikely]]
       throw_gone();
     return;
@@ -306,11 +337,10 @@ void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
 bool Channel::is_free(std::int64_t segment) {
   check(segment, true);
   if (!has_opened()) return false;
-  const auto is_free = [&] { return memory_ ? memory_->is_free(segment) : messages_->is_free(segment); };
-  if (is_free()) return true;
+  if (can_put(segment)) return true;
   const unsigned turns = ++fruitless_;
   if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
-  if (is_free()) return true;  // between the two looks
+  if (can_put(segment)) return true;  // between the two looks
   throw_gone();
 }
 
@@ -340,30 +370,42 @@ Arrived Channel::arrived(std::int64_t segment) {
   return {messages_->data(segment), messages_->bytes(segment)};
 }
 
+bool Channel::has_come(std::int64_t segment) {
+  if (!memory_) return messages_->has_come(segment);
+  if (memory_->has_come(segment) || !window_) return memory_->has_come(segment);
+  window_->advance();
+  return memory_->has_come(segment);
+}
+
+bool Channel::can_put(std::int64_t segment) {
+  if (!memory_) return messages_->is_free(segment);
+  if (memory_->is_free(segment) || !window_) return memory_->is_free(segment);
+  window_->advance();
+  return memory_->is_free(segment);
+}
+
 std::optional<Arrived> Channel::test(std::int64_t segment) {
   check(segment, false);
   if (!has_opened()) return std::nullopt;
-  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
-  if (has_come()) return arrived(segment);
+  if (has_come(segment)) return arrived(segment);
   const unsigned turns = ++fruitless_;
   if (!looks_for_other_end(turns) || !is_gone(turns)) return std::nullopt;
-  if (has_come()) return arrived(segment);  // between the two looks
+  if (has_come(segment)) return arrived(segment);  // between the two looks
   throw_gone();
 }
 
 Arrived Channel::wait(std::int64_t segment) {
   check(segment, false);
   open();
-  const auto has_come = [&] { return memory_ ? memory_->has_come(segment) : messages_->has_come(segment); };
-  if (has_come()) return arrived(segment);
+  if (has_come(segment)) return arrived(segment);
   const WaitingThread waiting;
   unsigned turns = 0;
   progress_until([&] {
-    if (has_come()) return true;
+    if (has_come(segment)) return true;
     waiting.give_way(turns);
     if (++turns % turns_before_other_end != 0) return false;
     if (!looks_for_other_end(turns) || !is_gone(turns)) return false;
-    if (has_come()) return true;
+    if (has_come(segment)) return true;
     throw_gone();
   });
   return arrived(segment);
@@ -372,13 +414,16 @@ Arrived Channel::wait(std::int64_t segment) {
 void Channel::release(std::int64_t segment) {
   check(segment, false);
   open();
-  if (memory_ ? memory_->release(segment) : messages_->release(segment)) return;
+  if (!memory_  ? messages_->release(segment)
+      : window_ ? window_->release(*memory_, segment)
+                : memory_->release(segment))
+    return;
   throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " holds nothing that could be released");
 }
 
 std::string Channel::carrier() {
   open();
-  return memory_ ? "memory" : "messages";
+  return window_ ? "window" : memory_ ? "memory" : "messages";
 }
 
 }  // namespace laneway

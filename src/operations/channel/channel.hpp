@@ -15,6 +15,7 @@
 #include "operations/channel/channel_memory.hpp"
 #include "operations/channel/channel_memory_pool.hpp"
 #include "operations/channel/channel_messages.hpp"
+#include "operations/channel/channel_window.hpp"
 #include "operations/channel/other_process.hpp"
 #include "operations/channel/pair_comm.hpp"
 #include "runtime/executor/progress.hpp"
@@ -40,7 +41,7 @@ class Channel final : private Progressive {
     ProgressHint progress = ProgressHint::automatic;
     bool may_share = true;       ///< memory of the node, as far as the hints say
     std::string no_memory = {};  ///< why not, for people
-    std::string no_puts = {};    ///< for people: why data goes in messages although it should be put into a window
+    bool may_put = false;        ///< into the window of the communicator
   };
 
   /// Local.
@@ -68,7 +69,7 @@ class Channel final : private Progressive {
   void release(std::int64_t segment);
   /// @}
 
-  /// "memory" or "messages", and a text that says why; waits for the other end.
+  /// "memory", "window" or "messages", and a text that says why; waits for the other end.
   [[nodiscard]] std::string carrier();
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] std::int64_t bytes() const { return options_.bytes; }
@@ -84,6 +85,8 @@ class Channel final : private Progressive {
   bool meet();
   void meet_as_sender(const Handshake& other);
   void use_memory(std::shared_ptr<std::byte> memory);
+  void use_window(const Handshake& other);
+  void use_segments(std::byte* memory);
   void use_messages(const Answer& tags);
   void check_sizes(const Handshake& other) const;
   void check_message_size() const;
@@ -95,6 +98,8 @@ class Channel final : private Progressive {
   void wait_for_other_end();
   [[nodiscard]] ShortMessages::Key key() const { return {options_.peer, !options_.is_sender, mine_.number}; }
   [[nodiscard]] bool has_opened();
+  [[nodiscard]] bool has_come(std::int64_t segment);
+  [[nodiscard]] bool can_put(std::int64_t segment);
   [[nodiscard]] bool other_is_closed();
   [[nodiscard]] bool looks_for_other_end(unsigned turns) const;
   [[nodiscard]] bool is_gone(unsigned turns);
@@ -109,8 +114,10 @@ class Channel final : private Progressive {
   std::optional<Handshake> other_;
   std::optional<Answer> reply_;
   std::shared_ptr<std::byte> mapping_;  // of a receiver from the beginning
+  std::shared_ptr<std::byte> piece_;    // of the window of the communicator
   std::optional<ChannelMemory> memory_;
-  std::vector<std::uint64_t> copied_;  // to the receiver's buffer, by segment: the number of the put
+  std::optional<ChannelWindow> window_;  // between that memory and the other end's
+  std::vector<std::uint64_t> copied_;    // to the receiver's buffer, by segment: the number of the put
   std::shared_ptr<ChannelMessages> messages_;
   std::string reason_;
   std::exception_ptr failure_;

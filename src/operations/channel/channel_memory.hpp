@@ -44,14 +44,22 @@ class ChannelMemory {
   }
   /// False, and nothing is done, if the segment is not free. Of several threads that put into one at a time, one wins.
   [[nodiscard]] bool put(std::int64_t segment, const void* data, std::int64_t bytes) {
+    const std::uint64_t number = begin_put(segment, bytes);
+    if (number == 0) return false;
+    if (bytes > 0) std::memcpy(place(segment) + data_offset_, data, static_cast<std::size_t>(bytes));
+    end_put(segment, number);
+    return true;
+  }
+  /// As put, for who brings the data between the two calls. The number of the put; 0 where the segment is not free.
+  [[nodiscard]] std::uint64_t begin_put(std::int64_t segment, std::int64_t bytes) {
     std::uint64_t before = released(segment).load(std::memory_order_acquire);
     const std::uint64_t number = before + 1;
-    if (!own(segment).compare_exchange_strong(before, number, std::memory_order_relaxed)) return false;
-    std::byte* const at = place(segment);
-    if (bytes > 0) std::memcpy(at + data_offset_, data, static_cast<std::size_t>(bytes));
-    std::memcpy(at + sizeof number, &bytes, sizeof bytes);
+    if (!own(segment).compare_exchange_strong(before, number, std::memory_order_relaxed)) return 0;
+    std::memcpy(place(segment) + sizeof number, &bytes, sizeof bytes);
+    return number;
+  }
+  void end_put(std::int64_t segment, std::uint64_t number) {
     put_word(segment).store(number, std::memory_order_release);
-    return true;
   }
   /// @}
 
@@ -80,6 +88,17 @@ class ChannelMemory {
     released(segment).store(before + 1, std::memory_order_release);
     return true;
   }
+  /// @}
+
+  /// @name Where a segment's things are, from the beginning of the memory
+  /// @{
+  [[nodiscard]] std::byte* memory() const { return memory_; }
+  [[nodiscard]] std::int64_t number_offset(std::int64_t segment) const { return place(segment) - memory_; }
+  [[nodiscard]] std::int64_t size_offset(std::int64_t segment) const {
+    return number_offset(segment) + static_cast<std::int64_t>(sizeof(std::uint64_t));
+  }
+  [[nodiscard]] std::int64_t data_offset(std::int64_t segment) const { return number_offset(segment) + data_offset_; }
+  [[nodiscard]] std::int64_t release_offset(std::int64_t segment) const { return releases_ - memory_ + segment * line; }
   /// @}
 
   /// Says that this end has been freed, and whether the other has.

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "communicator/communicator.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "communicator/deferred_free.hpp"
 #include "communicator/nodes/discovery.hpp"
 #include "communicator/revoked.hpp"
@@ -101,9 +102,13 @@ PairComm::PairComm(MPI_Comm comm)
 
 PairComm::~PairComm() = default;
 
-void PairComm::prepare() {
+void PairComm::prepare(const Hints& hints) {
   progress_until([&] { return ready(); });
   free_retired(private_);
+  MpiBootstrap bootstrap(private_);
+  const bool wants_window = hints.sharing == Sharing::puts && !window_;
+  if (bootstrap.common_bits(wants_window ? 1 : 0) == 0) return;
+  window_ = WindowArena::make(bootstrap, hints.channel_memory, no_window_);
 }
 
 void PairComm::check_rank(int peer, const char* name) const {
@@ -213,6 +218,10 @@ void PairComm::on_answer(const Key& key, const Answer& answer) {
 
 /// Of a freed end: whether the other will send it nothing more, and has sent it nothing that it would not get.
 bool PairComm::finish_if_over(const Key& key, PeerEnd& left, Reply said) {
+  if (left.is_mutual) {
+    if (left.other_has_closed) left.kept.reset();
+    return left.other_has_closed;
+  }
   const auto& [peer, role, tag, number] = key;
   const bool sends = is_sender(role);
   if (sends ? said != Reply::done : !left.other_has_closed) return false;
@@ -238,16 +247,17 @@ void PairComm::drain(Rank peer, int first, int count) {
     }
 }
 
-void PairComm::close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept) {
+void PairComm::close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept, bool is_mutual) {
   const std::lock_guard turn(lock_);
   if (ready()) advance();
   const Key key(peer, mine.role, mine.tag, mine.number);
   open_ends_.fetch_sub(1, std::memory_order_relaxed);
   PeerEnd& left = peer_ends_[key];
   left.kept = std::move(kept);
+  left.is_mutual = is_mutual;
   const bool sends = is_sender(mine.role);
-  const bool is_over = sends ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
-  if (sends || !is_over) send_answer(peer, mine, {.what = Reply::closed});
+  const bool is_over = sends && !is_mutual ? left.first_tag < 0 : finish_if_over(key, left, Reply::closed);
+  if (sends || is_mutual || !is_over) send_answer(peer, mine, {.what = Reply::closed});
   if (is_over) {
     peer_ends_.erase(key);
   } else {

@@ -23,6 +23,7 @@
 #include "operations/channel/channel_memory_pool.hpp"
 #include "operations/channel/other_process.hpp"
 #include "operations/channel/short_messages.hpp"
+#include "runtime/carriers/rma/window_arena.hpp"
 
 namespace laneway {
 
@@ -39,6 +40,7 @@ struct Handshake {
   std::int64_t together = 0;       ///< of who sends partitions: so many share a message
   bool shares = false;             ///< of an end of a channel: it may use memory of the node
   ChannelMemoryPool::Place where;  ///< of who receives from a channel: its memory, if others may map it
+  std::int64_t window = -1;        ///< of an end of a channel: where its part of the window is; -1: it has none
   OwnProcess process;              ///< of who says it
 };
 
@@ -47,6 +49,7 @@ enum class Reply : std::uint8_t {
   messages,  ///< of who sends: the data goes in messages, of these tags
   no_tags,   ///< or would, if there were tags for it
   memory,    ///< or through memory that both have
+  window,    ///< or into the window that both have
   closed,    ///< it has been freed
   done       ///< of who receives messages: their tags may be used again
 };
@@ -80,8 +83,11 @@ class PairComm final : public Resident {
   [[nodiscard]] bool ready() { return private_.ready(); }
   /// The user's communicator is being freed.
   void forget_user() { user_->store(MPI_COMM_NULL, std::memory_order_release); }
-  /// Waits until it can. Collective.
-  void prepare();
+  /// Waits until it can; with lnw_transport=rma on all ranks they get a window, too. Collective.
+  void prepare(const Hints& hints);
+  /// Null: there is none, and `no_window` says why, for people.
+  [[nodiscard]] const std::shared_ptr<WindowArena>& window() const { return window_; }
+  [[nodiscard]] const std::string& no_window() const { return no_window_; }
 
   [[nodiscard]] MPI_Comm get() const { return private_.get(); }
   [[nodiscard]] const std::shared_ptr<PrivateComm>& comm() const { return comm_; }
@@ -106,8 +112,9 @@ class PairComm final : public Resident {
   /// Error(unsupported) where there are not so many, and tells the other end.
   [[nodiscard]] int take_tags(Rank peer, const Handshake& mine, std::int64_t count);
   [[noreturn]] static void throw_no_tags(Rank from, Rank to);
-  /// Of an end that is freed. Waits for nobody. `kept`: what its peer may still use.
-  void close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept);
+  /// Of an end that is freed. Waits for nobody. `kept`: what its peer may still use. `is_mutual`: each end may until it
+  /// has been freed itself, where a receiver's alone does otherwise.
+  void close(Rank peer, const Handshake& mine, std::shared_ptr<void> kept, bool is_mutual);
 
   [[nodiscard]] ShortMessages& short_messages() { return short_messages_; }
 
@@ -135,7 +142,8 @@ class PairComm final : public Resident {
     std::int32_t first_tag = -1;  ///< of its messages
     std::int32_t tags = 0;
     bool other_has_closed = false;
-    bool is_left = false;  ///< it has been freed
+    bool is_left = false;    ///< it has been freed
+    bool is_mutual = false;  ///< see close
     std::shared_ptr<void> kept = {};
   };
   static std::shared_ptr<PairComm> make(MPI_Comm comm);
@@ -154,6 +162,8 @@ class PairComm final : public Resident {
   PrivateComm& private_;
   std::once_flag begun_;
   std::shared_ptr<const ErrorHandler> error_handler_;
+  std::shared_ptr<WindowArena> window_;
+  std::string no_window_ = "the communicator has no window: LNW_Comm_prepare makes one";
   /// Who has it may change what follows it. Calls of MPI that are made meanwhile may come back here, in the same
   /// thread, by the progress engine, which then does nothing.
   SpinLock lock_;

@@ -94,7 +94,7 @@ Partitioned::~Partitioned() {
   try {
     // The sender may have mapped it already.
     if (offers_memory) MemoryMessage::close(mapping_.get(), bytes_);
-    pairs_->close(arguments_.peer, mine_, offers_memory ? std::move(mapping_) : nullptr);
+    pairs_->close(arguments_.peer, mine_, offers_memory ? std::move(mapping_) : nullptr, false);
   } catch (...) {
     // Nobody can be told.
   }

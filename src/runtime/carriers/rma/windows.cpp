@@ -27,6 +27,7 @@
 #include "runtime/carriers/messages/advance.hpp"
 #include "runtime/carriers/rma/puts.hpp"
 #include "runtime/carriers/rma/window.hpp"
+#include "runtime/carriers/rma/window_arena.hpp"
 
 namespace laneway {
 
@@ -89,6 +90,10 @@ std::map<Rank, Range> find_written(const Plan& plan, const PlanMemory& memory) {
     range = {first, std::max(end, range.end()) - first};
   }
   return written;
+}
+
+void require_open(const Window& window) {
+  require(window.is_open(), ErrorKind::mpi, "windows have been freed by MPI_Finalize");
 }
 
 class WindowPuts final : public Puts {
@@ -159,7 +164,7 @@ class WindowPuts final : public Puts {
     check_open();
     return far_.at(peer);
   }
-  void check_open() const { require(window_.is_open(), ErrorKind::mpi, "windows have been freed by MPI_Finalize"); }
+  void check_open() const { require_open(window_); }
 
   MPI_Comm comm_;
   PutWindow& kept_;
@@ -260,6 +265,85 @@ std::string share_window_with_all(Bootstrap& bootstrap, const Plan& plan, std::s
   if (bootstrap.common_bits(failure.empty() ? 1 : 0) != 0) return {};
   memory = nullptr;
   return failure.empty() ? "another rank has no memory for what it puts" : failure;
+}
+
+std::shared_ptr<WindowArena> WindowArena::make(Bootstrap& bootstrap, std::int64_t bytes, std::string& why) {
+  why = why_no_window(bootstrap);
+  if (!why.empty()) return nullptr;
+  const MPI_Comm comm = communicator_of(bootstrap);
+  WindowPool& pool = pool_of(comm);
+  const PutWindow* const made = make_window(bootstrap, comm, pool, bytes);
+  if (made != nullptr) return std::make_shared<WindowArena>(made->window, comm, bytes);
+  why = pool.refusal;
+  return nullptr;
+}
+
+WindowArena::WindowArena(const Window& window, MPI_Comm comm, std::int64_t bytes)
+    : window_(window), comm_(comm), free_{{0, bytes / cache_line * cache_line}} {}
+
+std::shared_ptr<std::byte> WindowArena::take(std::int64_t bytes) {
+  const std::int64_t whole = (bytes + cache_line - 1) / cache_line * cache_line;
+  std::int64_t begin = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(free_, [&](const auto& gap) { return gap.second >= whole; });
+    if (found == free_.end() || !window_.is_open()) return nullptr;
+    begin = found->first;
+    const std::int64_t room = found->second;
+    free_.erase(found);
+    if (room > whole) free_.emplace(begin + whole, room - whole);
+  }
+  // Without the lock: the MPI library's engine may free an end of a channel meanwhile.
+  std::byte* const memory = window_.memory() + begin;
+  std::memset(memory, 0, static_cast<std::size_t>(whole));
+  window_.sync();
+  return {memory, [self = shared_from_this(), begin, whole](std::byte*) { self->give_back(begin, whole); }};
+}
+
+void WindowArena::give_back(std::int64_t begin, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto next = free_.upper_bound(begin);
+  if (next != free_.end() && begin + bytes == next->first) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == begin) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(begin, bytes);
+}
+
+std::int64_t WindowArena::offset(const std::byte* piece) const {
+  return piece - window_.memory();
+}
+
+void WindowArena::put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) const {
+  check_open();
+  window_.put(peer, from, offset, bytes);
+}
+
+void WindowArena::raise(Rank peer, const std::uint64_t* word, std::int64_t offset) const {
+  check_open();
+  window_.accumulate(peer, word, MPI_UINT64_T, offset, MPI_REPLACE);
+}
+
+void WindowArena::flush(Rank peer) const {
+  check_open();
+  window_.flush(peer);
+}
+
+void WindowArena::advance() const {
+  check_open();
+  advance_mpi(comm_);
+  window_.sync();
+}
+
+void WindowArena::check_open() const {
+  require_open(window_);
 }
 
 void free_windows() noexcept {
