@@ -25,7 +25,7 @@ class Value:
     dotted: bool = False
 
 
-def _draw_panel(axes: Axes, values: Sequence[Value], lines: Sequence[str], dotted_are: str) -> None:
+def _draw_panel(axes: Axes, values: Sequence[Value], lines: Sequence[str], dotted_label: str) -> None:
     """Earlier lines are thicker, so that those under others are seen."""
     for number, line in enumerate(lines):
         own, thick = style.style_of(line, lines), 1 - number / len(lines)
@@ -40,7 +40,7 @@ def _draw_panel(axes: Axes, values: Sequence[Value], lines: Sequence[str], dotte
                     ms=4 + 2.5 * thick,
                     lw=1.2 + 1.6 * thick,
                     color=own.colour,
-                    label=f"{line}, {dotted_are}" if dotted else line,
+                    label=dotted_label.format(line=line) if dotted else line,
                 )
 
 
@@ -82,11 +82,11 @@ def draw_lines(
     y_text: Callable[[float], str] = "{:g}".format,
     reference: float | None = None,
     logarithmic: bool = False,
-    dotted_are: str = "modelled",
+    dotted_label: str = "{line}, modelled",
 ) -> Path:
     """Lines in up to four panels, two in a row, with one legend. x is the label of all or of each panel, in bytes where it begins
     so, and logarithmic; y says which direction is better, and is logarithmic where it is said, with ticks by ``y_text``. A horizontal line
-    marks the reference. A panel with one x has bars. ``dotted_are``: what dotted lines are, in the legend."""
+    marks the reference. A panel with one x has bars. ``dotted_label``: of a dotted line in the legend."""
     panels = list(dict.fromkeys(value.panel for value in values))
     lines = list(dict.fromkeys(value.line for value in values))
     columns = min(_COLUMNS, len(panels))
@@ -106,7 +106,7 @@ def draw_lines(
                 axes.set_xlabel(y)
                 labelled.update(map(id, used))  # no other panel has this label in its row
                 continue
-            _draw_panel(axes, own, lines, dotted_are)
+            _draw_panel(axes, own, lines, dotted_label)
             if reference is not None:
                 axes.axhline(reference, color="black", lw=0.6)
             _scale_panel(axes, own, where, y_text, logarithmic)

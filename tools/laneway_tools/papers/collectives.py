@@ -233,7 +233,7 @@ def draw(table: Path, output: Path) -> list[Path]:
                 path,
                 y_text=style.seconds_text,
                 logarithmic=True,
-                dotted_are="pairwise",
+                dotted_label="dotted: pairwise inside",
             )
         )
     return made
