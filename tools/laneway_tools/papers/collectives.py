@@ -54,14 +54,12 @@ class Figure:
     has_all_pairs: bool = True
 
     def points(self) -> list[Point]:
-        """One run for each size; what takes minutes on many ranks runs by itself. They are simulated side by side."""
+        """One run for each size, and on many ranks for each candidate, some of which take minutes: they are simulated side by side."""
         goodput = f"{1 / machines.read(self.machine).injection_beta:g}"
-        slow = _OF_ALL_PAIRS[self.operation]
-        apart = (*slow, "auto") if self.has_all_pairs and self.nodes * self.ranks_of_node >= _MANY_RANKS else ()
-        together = [
-            name for name in (*_ALGORITHMS[self.operation], "auto") if name not in apart and (self.has_all_pairs or name not in slow)
-        ]
-        groups = (",".join(together), *apart)
+        left_out = () if self.has_all_pairs else _OF_ALL_PAIRS[self.operation]
+        algorithms = (*(name for name in _ALGORITHMS[self.operation] if name not in left_out), "auto")
+        is_large = self.has_all_pairs and self.nodes * self.ranks_of_node >= _MANY_RANKS
+        groups = algorithms if is_large else (",".join(algorithms),)
         place = Simulated(self.machine, self.nodes, self.ranks_of_node)
         rest = ("--goodput", goodput, "--iterations", "1", "--warmup", "0")
         return [
