@@ -119,25 +119,30 @@ static Section section(const CFI_cdesc_t* array, MPI_Fint type) {
   return strided;
 }
 
-/* Counts or displacements of elements, `size` bytes each, as those of the section's datatype; where they are no whole
- * number of these, the buffer is one with gaps that cannot be described. */
+static int64_t integer_at(const void* integers, int i, size_t size) {
+  const char* const from = (const char*)integers + (size_t)i * size;
+  int few;
+  int64_t many;
+  memcpy(size == sizeof few ? (void*)&few : (void*)&many, from, size);
+  return size == sizeof few ? few : many;
+}
+
+/* Counts, or then their displacements, of elements, `size` bytes each, as those of the section's datatype; where they
+ * are no whole number of these, the buffer is one with gaps that cannot be described. */
 static const void* in_units(Section* used, int n, const void* elements, size_t size) {
   if (used->unit == 1 || n <= 0) return elements;
+  const void* const counts = used->count_lists > 0 ? used->lists[0] : NULL;
   char* const made = malloc((size_t)n * size);
   if (made == NULL) {
     used->at = LNW_NOT_CONTIGUOUS;
     return elements;
   }
   for (int i = 0; i < n; ++i) {
-    int few;
-    int64_t value;
-    const char* const from = (const char*)elements + (size_t)i * size;
-    memcpy(size == sizeof few ? (void*)&few : (void*)&value, from, size);
-    if (size == sizeof few) value = few;
-    if (value % used->unit != 0) used->at = LNW_NOT_CONTIGUOUS;
-    value /= used->unit;
-    few = (int)value;
-    memcpy(made + (size_t)i * size, size == sizeof few ? (void*)&few : (void*)&value, size);
+    const int64_t value = integer_at(elements, i, size), many = value / used->unit;
+    const int few = (int)many;
+    /* Where nothing is, MPI does not look at the displacement. */
+    if (value % used->unit != 0 && (counts == NULL || integer_at(counts, i, size) != 0)) used->at = LNW_NOT_CONTIGUOUS;
+    memcpy(made + (size_t)i * size, size == sizeof few ? (const void*)&few : (const void*)&many, size);
   }
   used->lists[used->count_lists++] = made;
   return made;

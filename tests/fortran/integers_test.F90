@@ -282,8 +282,8 @@ contains
     call lnw_neighbor_allgather(cube(2:4, 1:4:3, :), 18, MPI_DOUBLE_PRECISION, wide(1:72:2), 18, MPI_DOUBLE_PRECISION, ring, code)
     call check(code == MPI_SUCCESS .and. .not. any(wide(1:72:2) /= gathered) .and. .not. any(wide(2:72:2) /= -1), &
                'blocks arrive with gaps of one size')
-    call lnw_neighbor_alltoallv(cube(2:4, 1:4:3, :), [0, 0], [0, 0], MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), [0, 0], &
-                                [0, 0], MPI_DOUBLE_PRECISION, ring, code)
+    call lnw_neighbor_alltoallv(cube(2:4, 1:4:3, :), [0, 0], [1, 7], MPI_DOUBLE_PRECISION, other(2:4, 1:4:3, :), [0, 0], &
+                                [5, 0], MPI_DOUBLE_PRECISION, ring, code)
     call check(code == MPI_SUCCESS .and. .not. any(other /= before), 'no blocks')
 
     ! Ranks that are not the root give lists of nothing; backwards, and the last rank gives and gets nothing.
