@@ -11,6 +11,7 @@
 #include <laneway/base.h>
 #include <laneway/channel.h>
 #include <laneway/collectives.h>
+#include <laneway/counted.h>
 #include <laneway/distributor.h>
 #include <laneway/halo.h>
 #include <laneway/neighborhood.h>

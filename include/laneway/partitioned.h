@@ -2,7 +2,9 @@
 #ifndef LANEWAY_PARTITIONED_H
 #define LANEWAY_PARTITIONED_H
 
+#include <laneway/device_ready.h>
 #include <laneway/requests.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +36,18 @@ LNW_PUBLIC int LNW_Pready(int partition, LNW_Request request);
 LNW_PUBLIC int LNW_Pready_range(int partition_low, int partition_high, LNW_Request request);
 /** As LNW_Pready, for `length` partitions. */
 LNW_PUBLIC int LNW_Pready_list(int length, const int array_of_partitions[], LNW_Request request);
+
+/** A word that stands for LNW_Pready of a partition, for kernels: whoever writes 1 there, when the partition's data is
+ *  visible to the host and the device's other streams, makes it ready. lnw_pready_word of <laneway/device_ready.h> does
+ *  both. Once in an exchange; written before LNW_Start, it counts for the exchange that is started then. This library
+ *  sets it back. LNW_Start, LNW_Test, LNW_Wait and all other calls that advance exchanges look at the words of requests
+ *  that are active, and so do queues and the progress thread where there are some.
+ *
+ *  The words are in memory that the host and the devices of the buffer's vendor reach, or, where no device plugin is
+ *  loaded, in the host's. That of the next partition is LNW_PREADY_STRIDE words behind. They live as long as the
+ *  request, and stay where they are. The first call for a request needs it inactive, and without functions that are
+ *  called for it. LNW_Pready may be called for others of its partitions. */
+LNW_PUBLIC int LNW_Pready_word(LNW_Request request, int partition, uint64_t** word);
 
 /** Whether the receiver's partition has arrived in the exchange that was started last; true where the request is
  *  inactive or null. By any thread, as LNW_Pready. */
@@ -97,6 +111,9 @@ LNW_PUBLIC int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
 
 /** As LNW_Pready: `partition` of the block for the destination at position `edge` of the arguments. */
 LNW_PUBLIC int LNW_Pready_edge(LNW_Request request, int edge, int partition);
+/** As LNW_Pready_word: of `partition` of the block for the destination at position `edge` of the arguments. Words of
+ * the next edge's partitions follow those of the one before. */
+LNW_PUBLIC int LNW_Pready_edge_word(LNW_Request request, int edge, int partition, uint64_t** word);
 /** As LNW_Parrived: `partition` of the block from the source at position `edge` of the arguments. */
 LNW_PUBLIC int LNW_Parrived_edge(LNW_Request request, int edge, int partition, int* flag);
 

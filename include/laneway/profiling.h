@@ -127,6 +127,7 @@ extern __typeof__(LNW_Reduce_scatter_init_c) PLNW_Reduce_scatter_init_c;
 extern __typeof__(LNW_Reduce_scatter_block_init_c) PLNW_Reduce_scatter_block_init_c;
 extern __typeof__(LNW_Scan_init_c) PLNW_Scan_init_c;
 extern __typeof__(LNW_Exscan_init_c) PLNW_Exscan_init_c;
+extern __typeof__(LNW_Alltoallv_counted_init) PLNW_Alltoallv_counted_init;
 extern __typeof__(LNW_Distributor_create) PLNW_Distributor_create;
 extern __typeof__(LNW_Distributor_create_from_imports) PLNW_Distributor_create_from_imports;
 extern __typeof__(LNW_Distributor_get_count) PLNW_Distributor_get_count;
@@ -257,6 +258,7 @@ extern __typeof__(LNW_Precv_init) PLNW_Precv_init;
 extern __typeof__(LNW_Pready) PLNW_Pready;
 extern __typeof__(LNW_Pready_range) PLNW_Pready_range;
 extern __typeof__(LNW_Pready_list) PLNW_Pready_list;
+extern __typeof__(LNW_Pready_word) PLNW_Pready_word;
 extern __typeof__(LNW_Parrived) PLNW_Parrived;
 extern __typeof__(LNW_Neighbor_alltoallv_init_partitioned) PLNW_Neighbor_alltoallv_init_partitioned;
 extern __typeof__(LNW_Neighbor_alltoallv_init_partitioned_topology) PLNW_Neighbor_alltoallv_init_partitioned_topology;
@@ -270,6 +272,7 @@ extern __typeof__(LNW_Neighbor_alltoallv_init_indexed_partitioned_c) PLNW_Neighb
 extern __typeof__(LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c)
     PLNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c;
 extern __typeof__(LNW_Pready_edge) PLNW_Pready_edge;
+extern __typeof__(LNW_Pready_edge_word) PLNW_Pready_edge_word;
 extern __typeof__(LNW_Parrived_edge) PLNW_Parrived_edge;
 extern __typeof__(LNW_Wait_any_edge) PLNW_Wait_any_edge;
 extern __typeof__(LNW_Test_any_edge) PLNW_Test_any_edge;

@@ -8,6 +8,7 @@
 #include "base/simulated.hpp"
 #include "communicator/datatypes/datatype.hpp"
 #include "operations/neighborhood/neighborhood.hpp"
+#include "operations/request/ready_words.hpp"
 #include "runtime/executor/now_and_then.hpp"
 
 using namespace laneway;
@@ -113,6 +114,20 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
     if (!fault.empty()) call.fault = fault.c_str();
     *request = handle_of(make_neighborhood(communicator, info, call, std::move(events)));
   });
+}
+
+/// Of a partition of an edge, or of a message between two ranks.
+uint64_t* word_of(LNW_Request request, EdgePartition partition, bool of_edge, uint64_t* const* word) {
+  require_pointer(word, "word");
+  if (of_edge)
+    (void)partitions_of(request);
+  else
+    (void)work_of(request);
+  Request& given = some_request(request);
+  const WorkState state = given.state();
+  require(state == WorkState::inactive || state == WorkState::unbound, ErrorKind::request,
+          [&] { return std::string("request ") + text_of(state); });
+  return given.give_words().word(partition);
 }
 
 /// Who looks for one partition looks for others, too: what has come costs a look at its word.
@@ -259,6 +274,14 @@ int LNW_Neighbor_alltoallv_init_indexed_partitioned_topology_c(
                     indexed_call_of(sendbuf, sendsize, sendcounts, sendindices, sendtype, recvbuf, recvsize, recvcounts,
                                     recvindices, recvtype),
                     sendpartitions, recvpartitions);
+}
+
+int LNW_Pready_word(LNW_Request request, int partition, uint64_t** word) {
+  return guarded_alone(__func__, request, [&] { *word = word_of(request, {0, partition}, false, word); });
+}
+
+int LNW_Pready_edge_word(LNW_Request request, int edge, int partition, uint64_t** word) {
+  return guarded_alone(__func__, request, [&] { *word = word_of(request, {edge, partition}, true, word); });
 }
 
 int LNW_Pready_edge(LNW_Request request, int edge, int partition) {

@@ -1,4 +1,5 @@
 // Exchanges that a stream starts and waits for, on host tasks and on a device.
+#include <laneway/device_ready.h>
 #include <laneway/stream_triggering.h>
 #include <laneway/laneway.hpp>
 
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -597,6 +599,298 @@ TEST_P(QueueTest, PartitionsInItsMemory) {
     ASSERT_EQ(edges_to.bytes(), bytes_of(expected)) << round;
   }
   for (LNW_Request& request : all) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// What a kernel writes when a partition is there. Stands for one: a task of the stream.
+void write_word(void* word) {
+  lnw_pready_word_on_host(static_cast<std::uint64_t*>(word));
+}
+
+/// Nobody but the words says what is ready: tasks of the stream write them, in any order, each after its partition.
+/// Some before the exchange starts.
+TEST_P(QueueTest, KernelsMakePartitionsReady) {
+  constexpr int parts = 5, count = 30;
+  constexpr std::size_t part = count * sizeof(std::int32_t), whole = parts * part;
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  const LineMemory out(kind(), whole), in(kind(), whole), edges_out(kind(), 2 * whole), edges_in(kind(), 2 * whole);
+  std::array<LNW_Request, 3> all{};
+  EXPECT_MPI(LNW_Psend_init(out.data(), parts, count, MPI_INT32_T, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[0]));
+  EXPECT_MPI(
+      LNW_Precv_init(in.data(), 1, parts * count, MPI_INT32_T, previous, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &all[1]));
+  const std::array<int, 2> counts{parts * count, parts * count}, places{0, parts * count}, partitions{parts, parts};
+  EXPECT_MPI(LNW_Neighbor_alltoallv_init_partitioned(
+      edges_out.data(), counts.data(), places.data(), MPI_INT32_T, edges_in.data(), counts.data(), places.data(),
+      MPI_INT32_T, partitions.data(), partitions.data(), ring_.get(), MPI_INFO_NULL, &all[2]));
+  std::uint64_t *word = nullptr, *edge_words = nullptr, *same = nullptr;
+  EXPECT_MPI(LNW_Pready_word(all[0], 0, &word));
+  EXPECT_MPI(LNW_Pready_edge_word(all[2], 0, 0, &edge_words));
+  EXPECT_MPI(LNW_Pready_word(all[0], parts - 1, &same));
+  EXPECT_EQ(same, word + (parts - 1) * LNW_PREADY_STRIDE);
+  EXPECT_MPI(LNW_Pready_edge_word(all[2], 1, 2, &same));
+  EXPECT_EQ(same, edge_words + (parts + 2) * LNW_PREADY_STRIDE);
+  {
+    const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), of_ring(ring_.get(), MPI_ERRORS_RETURN);
+    EXPECT_NE(error_text(LNW_Pready_word(all[1], 0, &same)).find("its partitions arrive"), std::string::npos);
+    EXPECT_NE(error_text(LNW_Pready_word(all[0], parts, &same)).find("partition is 5"), std::string::npos);
+    EXPECT_NE(error_text(LNW_Pready_edge_word(all[2], 2, 0, &same)).find("edge is 2"), std::string::npos);
+    EXPECT_NE(LNW_Pready_word(all[0], 0, nullptr), MPI_SUCCESS);
+  }
+  const auto sent = [](int from, int round) {
+    std::vector<std::int32_t> data(2 * parts * count);
+    std::iota(data.begin(), data.end(), 10000 * from + 100 * round);
+    return data;
+  };
+  Random random(static_cast<Random::result_type>(7 + rank()));
+  Line line(kind());
+  for (int round = 0; round < 12; ++round) {
+    const std::vector<std::int32_t> data = sent(rank(), round);
+    const HostMemory from(kind(), bytes_of(data)), garbage(kind(), Bytes(2 * whole, 0xDB));
+    const HostMemory to(kind(), Bytes(whole, 0xDC)), edges_to(kind(), Bytes(2 * whole, 0xDC));
+    std::vector<std::int32_t> expected(2 * parts * count);
+    exchange_by_messages(data.data(), expected.data(), static_cast<int>(whole), ring_.get());
+    for (const LineMemory* memory : {&out, &in}) line.copy(memory->data(), garbage.data(), whole);
+    for (const LineMemory* memory : {&edges_out, &edges_in}) line.copy(memory->data(), garbage.data(), 2 * whole);
+    // Of the message and the edges alike: (edge or -1, partition).
+    std::vector<std::pair<int, int>> order;
+    for (int edge = -1; edge < 2; ++edge)
+      for (int p = 0; p < parts; ++p) order.emplace_back(edge, p);
+    std::ranges::shuffle(order, random);
+    const auto early = static_cast<std::size_t>(round % 3) * 4;  // so many before the start
+    const auto say = [&](const std::pair<int, int>& one) {
+      const auto [edge, p] = one;
+      const std::size_t at = static_cast<std::size_t>(p) * part + (edge < 1 ? 0 : whole);
+      const LineMemory& memory = edge < 0 ? out : edges_out;
+      line.copy(static_cast<unsigned char*>(memory.data()) + at, from.data() + at, part);
+      std::uint64_t* const its =
+          edge < 0 ? word + p * LNW_PREADY_STRIDE : edge_words + (edge * parts + p) * LNW_PREADY_STRIDE;
+      EXPECT_MPI(LNW_Enqueue_call(line.queue(), write_word, its));
+    };
+    for (std::size_t i = 0; i < early; ++i) say(order[i]);
+    EXPECT_MPI(LNW_Enqueue_startall(line.queue(), 3, all.data()));
+    for (std::size_t i = early; i < order.size(); ++i) say(order[i]);
+    EXPECT_MPI(LNW_Enqueue_waitall(line.queue(), 3, all.data()));
+    line.copy(to.data(), in.data(), whole);
+    line.copy(edges_to.data(), edges_in.data(), 2 * whole);
+    line.finish();
+    const Bytes first = bytes_of(sent(previous, round));
+    ASSERT_EQ(to.bytes(), Bytes(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(whole))) << round;
+    ASSERT_EQ(edges_to.bytes(), bytes_of(expected)) << round;
+    for (int p = 0; p < parts; ++p) EXPECT_EQ(word[p * LNW_PREADY_STRIDE], 0U) << "set back";
+  }
+  for (LNW_Request& request : all) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// The host starts and waits; a thread stands for the kernel, and is late. LNW_Pready says the others.
+TEST_P(QueueTest, WordsAreLookedAtByWaitAndTest) {
+  constexpr int parts = 4, count = 1000;
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  EXPECT_MPI(LNW_Comm_prepare(MPI_COMM_WORLD));
+  std::vector<std::int32_t> out(parts * count), in(parts * count);
+  std::array<LNW_Request, 2> requests{};
+  EXPECT_MPI(
+      LNW_Psend_init(out.data(), parts, count, MPI_INT32_T, next, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  EXPECT_MPI(
+      LNW_Precv_init(in.data(), parts, count, MPI_INT32_T, previous, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  std::uint64_t* words = nullptr;
+  EXPECT_MPI(LNW_Pready_word(requests[0], 0, &words));
+  for (int round = 0; round < 8; ++round) {
+    EXPECT_MPI(LNW_Startall(2, requests.data()));
+    std::uint64_t* another = nullptr;
+    {
+      const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+      EXPECT_NE(LNW_Pready_word(requests[0], 0, &another), MPI_SUCCESS) << "of one that is active";
+    }
+    std::ranges::fill(out, 100 * rank() + round);
+    std::thread kernel([&] {
+      for (int p = parts - 1; p >= 0; --p) {
+        std::this_thread::sleep_for(std::chrono::milliseconds((rank() + p) % 3));
+        if (p % 2 == round % 2) lnw_pready_word_on_host(words + p * LNW_PREADY_STRIDE);
+      }
+    });
+    for (int p = 1 - round % 2; p < parts; p += 2) EXPECT_MPI(LNW_Pready(p, requests[0]));
+    if (round % 3 == 0) {
+      EXPECT_MPI(LNW_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+    } else if (round % 3 == 1) {
+      for (int done = 0; done == 0;) EXPECT_MPI(LNW_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE));
+    } else {
+      for (LNW_Request& request : requests) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    kernel.join();
+    ASSERT_EQ(in, std::vector<std::int32_t>(in.size(), 100 * previous + round));
+  }
+  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+}
+
+/// How many elements go from a rank to another one in a round: none, all that there is room for, or some.
+int counted(int from, int to, int round, int room) {
+  const std::uint64_t number =
+      mix({static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), static_cast<std::uint64_t>(round), 11});
+  return number % 4 == 0 ? 0 : number % 4 == 1 ? room : static_cast<int>(number / 4 % static_cast<unsigned>(room + 1));
+}
+/// The room that a rank has for another one's.
+int room_for(int of, int from) {
+  return (of * 3 + from * 5) % 7 * 50;
+}
+
+/// An all-to-all whose counts the stream has just written, in memory of its kind.
+class CountedExchange {
+ public:
+  CountedExchange(int kind, MPI_Comm comm, bool is_packed)
+      : kind_(kind), comm_(comm), is_packed_(is_packed), n_(static_cast<std::size_t>(size())) {
+    int behind = 0, sent = 0;
+    for (int peer = 0; peer < size(); ++peer) {
+      rooms_.push_back(room_for(rank(), peer));
+      receive_at_.push_back(behind + (is_packed ? 0 : 3 * peer));
+      behind += rooms_.back();
+      send_at_.push_back(sent + 2 * peer);
+      sent += room_for(peer, rank());
+    }
+    received_ = static_cast<std::size_t>(behind + 3 * size() + 1);
+    sent_ = static_cast<std::size_t>(sent + 2 * size() + 100);
+    out_.emplace(kind, sent_ * 4);
+    in_.emplace(kind, received_ * 4);
+    counts_.emplace(kind, n_ * 4);
+    come_.emplace(kind, n_ * 4);
+    EXPECT_MPI(LNW_Alltoallv_counted_init(
+        out_->data(), static_cast<int*>(counts_->data()), is_packed ? nullptr : send_at_.data(), MPI_INT32_T,
+        in_->data(), static_cast<int*>(come_->data()), rooms_.data(), is_packed ? nullptr : receive_at_.data(),
+        MPI_INT32_T, comm, MPI_INFO_NULL, &request_));
+  }
+  ~CountedExchange() { EXPECT_MPI(LNW_Request_free(&request_)); }
+  CountedExchange(const CountedExchange&) = delete;
+  CountedExchange& operator=(const CountedExchange&) = delete;
+
+  [[nodiscard]] const std::vector<int>& rooms() const { return rooms_; }
+
+  /// All by the stream. `more`: what this rank has for the next one besides.
+  int run(Line& line, int round, int more = 0) {
+    std::vector<std::int32_t> counts, data(sent_, -1), in_before(received_, -9);
+    int behind = 0;
+    for (int to = 0; to < size(); ++to) {
+      counts.push_back(counted(rank(), to, round, room_for(to, rank())) + (to == (rank() + 1) % size() ? more : 0));
+      const int at = is_packed_ ? behind : send_at_[static_cast<std::size_t>(to)];
+      for (int i = 0; i < counts.back() && static_cast<std::size_t>(at + i) < data.size(); ++i)
+        data[static_cast<std::size_t>(at + i)] = value(rank(), to, round, i);
+      behind += std::max(counts.back(), 0);
+    }
+    const HostMemory from(kind_, bytes_of(data)), of_counts(kind_, bytes_of(counts));
+    const HostMemory before(kind_, bytes_of(in_before)), garbage(kind_, Bytes(sent_ * 4, 0xDB));
+    to_.emplace(kind_, Bytes(received_ * 4, 0xDC));
+    to_come_.emplace(kind_, Bytes(n_ * 4, 0xDC));
+    line.copy(in_->data(), before.data(), received_ * 4);
+    line.copy(come_->data(), garbage.data(), n_ * 4);
+    line.copy(out_->data(), from.data(), sent_ * 4);
+    line.copy(counts_->data(), of_counts.data(), n_ * 4);
+    line.start(request_);
+    line.wait(request_);
+    line.copy(out_->data(), garbage.data(), sent_ * 4);
+    line.copy(counts_->data(), garbage.data(), n_ * 4);
+    line.copy(to_->data(), in_->data(), received_ * 4);
+    line.copy(to_come_->data(), come_->data(), n_ * 4);
+    return LNW_Queue_wait(line.queue());
+  }
+  void expect(int round, const std::vector<int>& more, int refused = -1) const {
+    std::vector<std::int32_t> expected(received_, -9), come;
+    for (int from = 0; from < size(); ++from) {
+      const auto at = static_cast<std::size_t>(from);
+      const int sent = counted(from, rank(), round, rooms_[at]) + more[at];
+      come.push_back(std::max(sent, 0));
+      if (from == refused) continue;
+      for (int i = 0; i < sent; ++i)
+        expected[static_cast<std::size_t>(receive_at_[at] + i)] = value(from, rank(), round, i);
+    }
+    ASSERT_EQ(to_come_->bytes(), bytes_of(come)) << round;
+    ASSERT_EQ(to_->bytes(), bytes_of(expected)) << round;
+  }
+
+ private:
+  static std::int32_t value(int from, int to, int round, int i) { return ((from * 16 + to) * 50 + round) * 1000 + i; }
+
+  int kind_;
+  MPI_Comm comm_;
+  bool is_packed_;
+  std::size_t n_;
+  std::vector<int> rooms_, send_at_, receive_at_;
+  std::size_t received_ = 0, sent_ = 0;
+  std::optional<LineMemory> out_, in_, counts_, come_;
+  std::optional<HostMemory> to_, to_come_;
+  LNW_Request request_ = LNW_REQUEST_NULL;
+};
+
+TEST_P(QueueTest, CountsTravelWithTheData) {
+  for (const bool is_packed : {false, true}) {
+    CountedExchange exchange(kind(), MPI_COMM_WORLD, is_packed);
+    Line line(kind());
+    for (int round = 0; round < 12; ++round) {
+      if (round % 4 == 3 && rank() == round % size()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      EXPECT_MPI(exchange.run(line, round));
+      ASSERT_NO_FATAL_FAILURE(exchange.expect(round, std::vector<int>(static_cast<std::size_t>(size()), 0)));
+    }
+  }
+}
+
+/// Whoever has too much for a rank, or a negative count, and that rank, get an error that says so. All other data
+/// arrives, on these ranks, too, and the request goes on.
+TEST_P(QueueTest, WhatThereIsNoRoomForIsAnErrorOnBothSides) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CountedExchange exchange(kind(), MPI_COMM_WORLD, false);
+  Line line(kind());
+  for (int round = 0; round < 6; ++round) {
+    const int victim = round % size(), receiver = (victim + 1) % size();
+    const int room = room_for(receiver, victim), has = counted(victim, receiver, round, room);
+    const int more = round % 3 == 0 ? 0 : round % 3 == 1 ? room + 1 - has : -has - 1;
+    const int code = exchange.run(line, round, rank() == victim ? more : 0);
+    const bool is_told = more != 0 && (rank() == victim || rank() == receiver);
+    EXPECT_EQ(code != MPI_SUCCESS, is_told) << error_text(code);
+    if (is_told) {
+      int kind_of_error = 0;
+      MPI_Error_class(code, &kind_of_error);
+      EXPECT_EQ(kind_of_error, MPI_ERR_COUNT);
+      const std::string text = error_text(code);
+      const std::string place =
+          (rank() == victim ? "sendcounts[" + std::to_string(receiver) : "rank " + std::to_string(victim));
+      EXPECT_NE(text.find(place), std::string::npos) << text;
+      EXPECT_NE(text.find("rank " + std::to_string(rank())), std::string::npos) << text;
+    }
+    std::vector<int> others(static_cast<std::size_t>(size()), 0);
+    if (rank() == receiver) others[static_cast<std::size_t>(victim)] = more;
+    ASSERT_NO_FATAL_FAILURE(exchange.expect(round, others, rank() == receiver && more != 0 ? victim : -1));
+  }
+}
+
+TEST_P(QueueTest, ArgumentsOfCountedExchanges) {
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  std::vector<int> counts(static_cast<std::size_t>(size()), 0), come(counts), rooms(counts);
+  int data = 0;
+  LNW_Request request = LNW_REQUEST_NULL;
+  const auto made = [&](const int* sendcounts, const int* capacities, MPI_Datatype type, void* recvbuf = nullptr) {
+    return error_text(LNW_Alltoallv_counted_init(&data, sendcounts, nullptr, type, recvbuf, come.data(), capacities,
+                                                 nullptr, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  };
+  const bool is_last = rank() == size() - 1;
+  const auto expect_told = [&](const std::string& text, const std::string& what) {
+    const std::string others = "rank " + std::to_string(size() - 1) + " has reported an error";
+    EXPECT_NE(text.find(is_last ? what : others), std::string::npos) << text;
+  };
+  expect_told(made(is_last ? nullptr : counts.data(), rooms.data(), MPI_INT), "sendcounts is NULL");
+  expect_told(made(counts.data(), is_last ? nullptr : rooms.data(), MPI_INT), "recvcapacities is NULL");
+  expect_told(made(counts.data(), rooms.data(), is_last ? MPI_DATATYPE_NULL : MPI_INT),
+              "sendtype is MPI_DATATYPE_NULL");
+  std::vector<int> negative(rooms);
+  negative[0] = is_last ? -1 : 0;
+  expect_told(made(counts.data(), negative.data(), MPI_INT), "recvcapacities[0] is -1");
+  std::vector<int> some(rooms);
+  some[0] = is_last ? 1 : 0;
+  expect_told(made(counts.data(), some.data(), MPI_INT), "recvbuf is NULL");
+  EXPECT_EQ(request, LNW_REQUEST_NULL);
+  EXPECT_MPI(LNW_Alltoallv_counted_init(nullptr, counts.data(), nullptr, MPI_INT, nullptr, come.data(), rooms.data(),
+                                        nullptr, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_MPI(LNW_Start(&request));
+    EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  EXPECT_MPI(LNW_Request_free(&request));
 }
 
 TEST_P(QueueTest, PartitionsOfEdgesBecomeReadyInTheStream) {

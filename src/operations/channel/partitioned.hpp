@@ -49,6 +49,7 @@ class Partitioned final : public Work, private Progressive {
   void fill(MPI_Status& status) const override;
   [[nodiscard]] const Plan& plan() const override;
   [[nodiscard]] bool has_partitions() const override { return true; }
+  [[nodiscard]] int sent_partitions() const override { return arguments_.is_send ? arguments_.partitions : -1; }
   [[nodiscard]] Progress advanced_by() const override { return progress_by(helper_); }
   void ready(int partition) override;
   [[nodiscard]] bool arrived(int partition) override;

@@ -54,6 +54,7 @@ class ContinuedWork final : public Work, private Progressive {
   /// @}
 
   [[nodiscard]] ContinuedWork* continued() override { return this; }
+  [[nodiscard]] WordReadyWork* with_words() override { return work_->with_words(); }
   [[nodiscard]] bool start() override;
   [[nodiscard]] bool test() override;
   [[nodiscard]] bool done() override;

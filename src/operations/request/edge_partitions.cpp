@@ -32,9 +32,9 @@ int EdgePartitions::event(const Firsts& first, int edge, int partition) {
   return begin + partition;
 }
 
-EdgePartition EdgePartitions::received_by(int event) const {
-  const auto after = std::ranges::upper_bound(received_, event);
-  return {static_cast<int>(after - received_.begin()) - 1, event - *std::prev(after)};
+EdgePartition EdgePartitions::partition_of(const Firsts& first, int event) {
+  const auto after = std::ranges::upper_bound(first, event);
+  return {static_cast<int>(after - first.begin()) - 1, event - *std::prev(after)};
 }
 
 void EdgePartitions::add(std::vector<PlanEvent>& events, const Firsts& first, const std::vector<Neighbor>& neighbors,

@@ -35,7 +35,10 @@ class EdgePartitions {
   [[nodiscard]] int event_of_received(int edge, int partition) const { return event(received_, edge, partition); }
   /// How many arrive, and which one an event that goes out stands for.
   [[nodiscard]] int received() const { return received_.back(); }
-  [[nodiscard]] EdgePartition received_by(int event) const;
+  [[nodiscard]] EdgePartition received_by(int event) const { return partition_of(received_, event); }
+  /// How many become ready, and which one an event below that number stands for.
+  [[nodiscard]] int sent() const { return sent_.back(); }
+  [[nodiscard]] EdgePartition sent_by(int event) const { return partition_of(sent_, event); }
 
   /// A partition that is sent is ready: fires its events by fire_once(event), false where one has come in already.
   /// Throws Error(argument) if there is no such partition, or it was ready before. By several threads at once.
@@ -58,6 +61,7 @@ class EdgePartitions {
   using Firsts = std::vector<int>;  // by edge, and one more
   static Firsts sum(std::span<const int> partitions);
   static int event(const Firsts& first, int edge, int partition);
+  static EdgePartition partition_of(const Firsts& first, int event);
   static void add(std::vector<PlanEvent>& events, const Firsts& first, const std::vector<Neighbor>& neighbors,
                   const std::vector<Edge>& edges, const Integers& counts, bool is_received);
   void share(std::vector<PlanEvent>& events);

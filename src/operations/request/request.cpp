@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "operations/request/ready_words.hpp"
+#include "runtime/device/plugin.hpp"
 
 namespace laneway {
 
@@ -47,6 +49,18 @@ void Request::continue_with(const std::optional<EdgePartition>& arrival, Continu
   }
   if (continued.empty()) return run_by(continued.release());
   if (nonblocking()) continued.begin();
+}
+
+WordReadyWork& Request::give_words() {
+  if (WordReadyWork* const has = work_->with_words()) return *has;
+  require(work_->continued() == nullptr, ErrorKind::request,
+          "request has functions that are called: words of its partitions come first");
+  Device device = work_->device();
+  if (const std::vector<Device> all = all_devices(); !device && !all.empty()) device = all.front();
+  auto made = std::make_unique<WordReadyWork>(work_, device);
+  WordReadyWork& words = *made;
+  run_by(std::move(made));
+  return words;
 }
 
 void QueuedWork::refuse() {

@@ -100,6 +100,9 @@ class Request {
   void continue_with(const std::optional<EdgePartition>& arrival, Continuation continuation,
                      ContinuedWork::CodeOfFailure code_of_failure);
 
+  /// Gives its partitions words, unless they have some. Its state: inactive or unbound.
+  WordReadyWork& give_words();
+
   /// Whoever has it in a queue, who counts what it starts.
   void count_start() {
     if (counter_) counter_->count_start();

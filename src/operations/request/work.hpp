@@ -18,6 +18,7 @@ namespace laneway {
 
 class ContinuedWork;
 class EdgePartitions;
+class WordReadyWork;
 
 using Statistics = LNW_Request_statistics;
 /// `node`: the ranks between which nothing crosses the network. `memory`: null if the plan uses none.
@@ -74,6 +75,8 @@ class Work {
   [[nodiscard]] virtual Progress advanced_by() const { return Progress::in_calls; }
   /// This, if functions are called for it; else null.
   [[nodiscard]] virtual ContinuedWork* continued() { return nullptr; }
+  /// What gives its partitions words; null: nothing does.
+  [[nodiscard]] virtual WordReadyWork* with_words() { return nullptr; }
   /// Null if it shares none.
   [[nodiscard]] virtual const StagingArena* shared_staging() const { return nullptr; }
 
@@ -90,6 +93,8 @@ class Work {
   /// By any thread. Throw Error(request) or Error(argument).
   /// @{
   [[nodiscard]] virtual bool has_partitions() const { return false; }
+  /// How many become ready; -1 where partitions arrive.
+  [[nodiscard]] virtual int sent_partitions() const { return -1; }
   /// Both only if it has some.
   virtual void ready(int) {}
   [[nodiscard]] virtual bool arrived(int) { return true; }
