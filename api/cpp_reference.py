@@ -14,6 +14,7 @@ PARTS = {
     "sparse": ("Sparse exchanges, grids and bags", "laneway.hpp", ("../../use/discovery.md", "../../use/halos.md")),
     "queue": ("Queues", "laneway.hpp", ("../../use/queues.md",)),
     "strided": ("Strided arrays", "strided.hpp", ("../../use/kokkos.md",)),
+    "aosoa": ("Arrays of structures of arrays", "aosoa.hpp", ("../../use/kokkos.md",)),
     "kokkos": ("Kokkos", "kokkos.hpp", ("../../use/kokkos.md",)),
 }
 """The headers: title, what a program includes, and the pages that say how to use it."""

@@ -3,6 +3,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "laneway/aosoa.hpp"
 #include "laneway/strided.hpp"
 
 namespace laneway {
@@ -161,6 +166,123 @@ template <class SendView, class ReceiveView>
   return laneway::neighbor_alltoallv_init<T>(comm, std::span<const T>(send.data(), send.extent(0)), send_blocks,
                                              std::span<T>(receive.data(), receive.extent(0)), receive_blocks, hints);
 }
+
+namespace detail {
+
+/// The widest unsigned integer of which all values are made.
+template <class... Slices>
+[[nodiscard]] constexpr auto unit_of() {
+  constexpr std::size_t bytes = (std::size_t{8} | ... | sizeof(typename Slices::value_type));
+  if constexpr (bytes % 8 == 0)
+    return std::uint64_t{};
+  else if constexpr (bytes % 4 == 0)
+    return std::uint32_t{};
+  else if constexpr (bytes % 2 == 0)
+    return std::uint16_t{};
+  else
+    return std::uint8_t{};
+}
+
+}  // namespace detail
+
+/// Slices of one array of structures of arrays, such as Cabana::slice gives them, in units of T.
+template <class T>
+struct Aosoa {
+  T* data = nullptr;
+  std::size_t size = 0;
+  AosoaLayout layout;
+};
+
+/// Throws std::invalid_argument if they are not of one array.
+template <class... Slices>
+[[nodiscard]] auto aosoa(const Slices&... slices) {
+  using T = decltype(detail::unit_of<Slices...>());
+  const std::uintptr_t begin = std::min({reinterpret_cast<std::uintptr_t>(slices.data())...});
+  Aosoa<T> result;
+  result.data = reinterpret_cast<T*>(begin);
+  const auto add = [&](const auto& slice) {
+    using Slice = std::decay_t<decltype(slice)>;
+    AosoaMember member;
+    member.units = sizeof(typename Slice::value_type) / sizeof(T);
+    member.begin = (reinterpret_cast<std::uintptr_t>(slice.data()) - begin) / sizeof(T);
+    for (std::size_t d = 2; d < slice.viewRank(); ++d) member.components *= slice.extent(d);
+    member.stride = Slice::vector_length * member.units;
+    const std::size_t structure = slice.stride(0) * member.units;
+    const bool is_first = result.layout.members.empty();
+    if (!is_first && (structure != result.layout.structure || Slice::vector_length != result.layout.lanes ||
+                      slice.size() != result.size || member.begin >= structure))
+      throw std::invalid_argument("laneway::kokkos::aosoa: slices of several arrays");
+    result.size = slice.size();
+    result.layout.lanes = Slice::vector_length;
+    result.layout.structure = structure;
+    result.layout.members.push_back(member);
+  };
+  (add(slices), ...);
+  return result;
+}
+
+/// The halo of slices of an array of structures of arrays, all in one exchange, with ordering by an execution space
+/// instance as Halo has it.
+///
+///     laneway::kokkos::AosoaHalo halo(comm, send, receive, positions, charges);
+///     halo.exchange(space, positions, charges);
+template <class First, class... More>
+class AosoaHalo {
+ public:
+  /// Collective over `comm`. `send` and `receive` list elements.
+  AosoaHalo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, const First& first, const More&... more)
+      : AosoaHalo(comm, send, receive, aosoa(first, more...)) {}
+
+  /// Fills the elements that come from other ranks, in the order of the instance. The slices are those of the
+  /// constructor, or slices of an array like that.
+  template <class ExecutionSpace>
+  void exchange(const ExecutionSpace& space, const First& first, const More&... more) {
+    order<First>(space, halo_.operation());
+    halo_.exchange(aosoa(first, more...).data);
+  }
+  /// Puts the exchange into a queue and returns.
+  void enqueue(Queue& queue, const First& first, const More&... more) {
+    halo_.enqueue(queue, aosoa(first, more...).data);
+  }
+  /// The operation that exchanges, for what it tells of itself.
+  [[nodiscard]] const Persistent& operation() const { return halo_.operation(); }
+
+ private:
+  using Unit = decltype(detail::unit_of<First, More...>());
+  AosoaHalo(MPI_Comm comm, const HaloSide& send, const HaloSide& receive, const Aosoa<Unit>& array)
+      : halo_(comm, array.layout, array.size, send, receive) {}
+
+  laneway::AosoaHalo<Unit> halo_;
+};
+
+/// Moves elements of slices of an array of structures of arrays to other ranks, where they become elements 0, 1, ... of
+/// slices of another one.
+template <class First, class... More>
+class AosoaDistributor {
+ public:
+  /// Element i goes to `export_ranks[i]`, to none where that is -1. Collective.
+  AosoaDistributor(MPI_Comm comm, std::span<const int> export_ranks, const First& first, const More&... more)
+      : AosoaDistributor(comm, export_ranks, aosoa(first, more...)) {}
+
+  /// How many elements arrive.
+  [[nodiscard]] std::size_t imports() const { return moves_.imports(); }
+  /// `from` and `to`: std::tie of slices, those of `to` with room for imports(). Waits for the instance first, and
+  /// returns when all has arrived.
+  template <class ExecutionSpace>
+  void migrate(const ExecutionSpace& space, const std::tuple<const First&, const More&...>& from,
+               const std::tuple<const First&, const More&...>& to) {
+    space.fence();
+    const auto array = [](const auto&... slices) { return aosoa(slices...); };
+    moves_.migrate(std::apply(array, from).data, std::apply(array, to).data);
+  }
+
+ private:
+  using Unit = decltype(detail::unit_of<First, More...>());
+  AosoaDistributor(MPI_Comm comm, std::span<const int> export_ranks, const Aosoa<Unit>& array)
+      : moves_(comm, array.layout, export_ranks, array.layout) {}
+
+  laneway::AosoaDistributor<Unit> moves_;
+};
 
 /// Orders what `operation` does by a queue: puts it there and returns. It comes after what was put into the queue
 /// before, and before what is put there afterwards.
