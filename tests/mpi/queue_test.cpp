@@ -859,6 +859,45 @@ TEST_P(QueueTest, WhatThereIsNoRoomForIsAnErrorOnBothSides) {
   }
 }
 
+/// The device of one rank refuses its n-th work: it and those that were to get something from it may have an error, and
+/// none hangs. The request goes on.
+TEST_P(QueueTest, AFailingDeviceOfACountedExchangeIsTold) {
+  if (!on_device() || sim_device() == nullptr) GTEST_SKIP() << "SKIP: only the sim device fails when it is told to";
+  const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  constexpr int room = 100;
+  const auto n = static_cast<std::size_t>(size());
+  const LineMemory out(kind(), n * room * 4), in(kind(), n * room * 4), counts(kind(), n * 4), come(kind(), n * 4);
+  const std::vector<int> rooms(n, room);
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(LNW_Alltoallv_counted_init(out.data(), static_cast<int*>(counts.data()), nullptr, MPI_INT, in.data(),
+                                        static_cast<int*>(come.data()), rooms.data(), nullptr, MPI_INT, MPI_COMM_WORLD,
+                                        MPI_INFO_NULL, &request));
+  const std::vector<int> all(n, room);
+  int told = 0;
+  for (int nth = 0; nth <= 2 * size() + 3; ++nth) {
+    const std::vector<int> data(n * room, 100 * rank() + nth);
+    ASSERT_EQ(sim_device()->copy_now(counts.data(), all.data(), n * 4), LNW_DEVICE_OK);
+    ASSERT_EQ(sim_device()->copy_now(out.data(), data.data(), data.size() * 4), LNW_DEVICE_OK);
+    const int victim = nth % size();
+    if (rank() == victim) sim_device()->configure(("refuse=" + std::to_string(nth)).c_str());
+    EXPECT_MPI(LNW_Start(&request));
+    const int code = LNW_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank() == victim) sim_device()->configure("refuse=0");
+    if (nth == 0) {
+      EXPECT_MPI(code);
+    }
+    told += code != MPI_SUCCESS ? 1 : 0;
+    if (code == MPI_SUCCESS) {
+      std::vector<int> received(n * room);
+      ASSERT_EQ(sim_device()->copy_now(received.data(), in.data(), received.size() * 4), LNW_DEVICE_OK);
+      for (std::size_t i = 0; i < received.size(); ++i)
+        ASSERT_EQ(received[i], 100 * static_cast<int>(i / room) + nth) << "the device of rank " << victim;
+    }
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_MPI(LNW_Request_free(&request));
+}
+
 TEST_P(QueueTest, ArgumentsOfCountedExchanges) {
   const Handler handler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   std::vector<int> counts(static_cast<std::size_t>(size()), 0), come(counts), rooms(counts);
