@@ -47,7 +47,8 @@ module laneway
   end type
 
   public :: lnw_get_version, lnw_dist_graph_create_adjacent, lnw_comm_get_reorder
-  public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
+  public :: lnw_topology_create, lnw_topology_from_comm, lnw_topology_shrink, lnw_topology_shrink_comm, &
+            lnw_topology_get_neighbors_count, lnw_topology_get_neighbors, &
             lnw_topology_free
   public :: lnw_sparse_alltoall, lnw_sparse_alltoallv, lnw_sparse_alltoallv_c, lnw_isparse_alltoall, lnw_isparse_alltoallv, &
             lnw_arrivals_get_count, lnw_arrivals_get_data, lnw_arrivals_copy, lnw_arrivals_get_info, lnw_arrivals_free, &
@@ -75,7 +76,8 @@ module laneway
 #include "collective_names.inc"
   public :: lnw_start, lnw_startall, lnw_test, lnw_testall, lnw_testany, lnw_testsome, lnw_wait, lnw_waitall, &
             lnw_waitany, lnw_waitsome, lnw_request_free
-  public :: lnw_request_set_buffers, lnw_request_set_stream, lnw_stream_synchronize, lnw_request_get_statistics, &
+  public :: lnw_request_set_buffers, lnw_request_rebuild, lnw_request_set_stream, &
+            lnw_stream_synchronize, lnw_request_get_statistics, &
             lnw_request_get_strategy, lnw_request_get_plan, lnw_request_get_info
 
 #define FORM(name) name
@@ -130,6 +132,25 @@ module laneway
 #include "pairs.inc"
 #include "movers.inc"
 
+  !> Among the ranks of a communicator, or on a topology object of them.
+  interface lnw_request_rebuild
+    subroutine lnw_request_rebuild(request, comm, rebuilt, ierror) bind(C, name="lnwf_request_rebuild")
+      import
+      type(LNW_Request), intent(in) :: request
+      HANDLE(MPI_Comm), intent(in) :: comm
+      type(LNW_Request), intent(out) :: rebuilt
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_request_rebuild_topology(request, topology, rebuilt, ierror) &
+        bind(C, name="lnwf_request_rebuild_topology")
+      import
+      type(LNW_Request), intent(in) :: request
+      type(LNW_Topology), intent(in) :: topology
+      type(LNW_Request), intent(out) :: rebuilt
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+  end interface
+
   interface
     subroutine lnw_get_version(major, minor, patch, ierror) bind(C, name="lnwf_get_version")
       import
@@ -181,6 +202,20 @@ module laneway
       type(LNW_Topology), intent(in) :: topology
       integer(c_int), intent(in) :: maxindegree, maxoutdegree
       integer(c_int), intent(out) :: sources(maxindegree), destinations(maxoutdegree)
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_shrink(topology, comm, shrunken, ierror) bind(C, name="lnwf_topology_shrink")
+      import
+      type(LNW_Topology), intent(in) :: topology
+      HANDLE(MPI_Comm), intent(in) :: comm
+      type(LNW_Topology), intent(out) :: shrunken
+      integer(c_int), optional, intent(out) :: ierror
+    end subroutine
+    subroutine lnw_topology_shrink_comm(comm_old, comm, shrunken, ierror) &
+        bind(C, name="lnwf_topology_shrink_comm")
+      import
+      HANDLE(MPI_Comm), intent(in) :: comm_old, comm
+      type(LNW_Topology), intent(out) :: shrunken
       integer(c_int), optional, intent(out) :: ierror
     end subroutine
     subroutine lnw_topology_free(topology, ierror) bind(C, name="lnwf_topology_free")

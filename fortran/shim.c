@@ -300,6 +300,16 @@ void lnwf_topology_get_neighbors(const LNW_Topology* topology, const MPI_Fint* m
   finish(LNW_Topology_get_neighbors(*topology, *maxindegree, sources, *maxoutdegree, destinations), ierror);
 }
 
+void lnwf_topology_shrink(const LNW_Topology* topology, const MPI_Fint* comm, LNW_Topology* shrunken,
+                          MPI_Fint* ierror) {
+  finish(LNW_Topology_shrink(*topology, MPI_Comm_f2c(*comm), shrunken), ierror);
+}
+
+void lnwf_topology_shrink_comm(const MPI_Fint* comm_old, const MPI_Fint* comm, LNW_Topology* shrunken,
+                               MPI_Fint* ierror) {
+  finish(LNW_Topology_shrink_comm(MPI_Comm_f2c(*comm_old), MPI_Comm_f2c(*comm), shrunken), ierror);
+}
+
 void lnwf_topology_free(LNW_Topology* topology, MPI_Fint* ierror) {
   finish(LNW_Topology_free(topology), ierror);
 }
@@ -590,6 +600,15 @@ void lnwf_request_free(LNW_Request* request, MPI_Fint* ierror) {
 void lnwf_request_set_buffers(const LNW_Request* request, const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* recvbuf,
                               MPI_Fint* ierror) {
   finish(LNW_Request_set_buffers(*request, buffer(sendbuf), buffer(recvbuf)), ierror);
+}
+
+void lnwf_request_rebuild(const LNW_Request* request, const MPI_Fint* comm, LNW_Request* rebuilt, MPI_Fint* ierror) {
+  finish(LNW_Request_rebuild(*request, MPI_Comm_f2c(*comm), rebuilt), ierror);
+}
+
+void lnwf_request_rebuild_topology(const LNW_Request* request, const LNW_Topology* topology, LNW_Request* rebuilt,
+                                   MPI_Fint* ierror) {
+  finish(LNW_Request_rebuild_topology(*request, *topology, rebuilt), ierror);
 }
 
 void lnwf_queue_init(LNW_Queue* queue, const int* kind, void* const* stream, MPI_Fint* ierror) {

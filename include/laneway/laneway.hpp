@@ -321,6 +321,9 @@ class Topology {
                               static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, hints.get(),
                               &topology_));
   }
+  /// That of `old` among the ranks of `comm`, which are some of its ranks (LNW_Topology_shrink). Collective over
+  /// `comm`.
+  Topology(const Topology& old, MPI_Comm comm) { check(LNW_Topology_shrink(old.topology_, comm, &topology_)); }
   ~Topology() {
     if (topology_ != LNW_TOPOLOGY_NULL) LNW_Topology_free(&topology_);
   }
@@ -402,6 +405,18 @@ class Persistent {
   void set_buffers(const void* send, void* receive) { check(LNW_Request_set_buffers(request_, send, receive)); }
   /// A vendor's stream, or LNW_STREAM_NONE.
   void set_stream(void* stream) { check(LNW_Request_set_stream(request_, stream)); }
+  /// The same with the same buffers among the ranks of `comm`, or on a topology of them (LNW_Request_rebuild).
+  /// Collective.
+  [[nodiscard]] Persistent rebuild(MPI_Comm comm) const {
+    LNW_Request rebuilt = LNW_REQUEST_NULL;
+    check(LNW_Request_rebuild(request_, comm, &rebuilt));
+    return Persistent(rebuilt);
+  }
+  [[nodiscard]] Persistent rebuild(const Topology& topology) const {
+    LNW_Request rebuilt = LNW_REQUEST_NULL;
+    check(LNW_Request_rebuild_topology(request_, topology.get(), &rebuilt));
+    return Persistent(rebuilt);
+  }
   /// Name of the strategy; valid as long as the operation.
   [[nodiscard]] std::string_view strategy() const {
     const char* name = "";

@@ -77,6 +77,30 @@ LNW_PUBLIC int LNW_Request_on_complete(LNW_Request request, LNW_Completion_funct
 /** Binds an inactive persistent request to other buffers of the same layout: offsets, counts and types stay. */
 LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf, void* recvbuf);
 
+/** Makes a persistent operation again, with the arguments and hints of the call that has made `request` and the buffers
+ *  that it has now, among those of its ranks that `comm` has: all that are left after one has died
+ *  (MPIX_Comm_shrink), or any others of them, in any order. Streams and functions are set anew. `request` stays, to be
+ *  freed; it must not be active, and may have failed. Its communicator may be revoked or freed, and is not communicated
+ *  on.
+ *
+ *  - Neighborhoods become those of LNW_Topology_shrink, whatever topology `comm` has: buffers keep their layout.
+ *  - Dense operations: the block of a rank that is left stays where it is in the buffers, the others are not touched.
+ *    Counts and displacements are those of the ranks that are left; alltoall, allgather, gather and scatter become the
+ *    forms with displacements unless the ranks that are gone were the last ones. A root has its new rank. MPI_ERR_RANK
+ *    where the root is gone; MPI_ERR_UNSUPPORTED_OPERATION for reduce_scatter and reduce_scatter_block, which have one
+ *    vector for all ranks, unless the last ranks are gone.
+ *  - Partitioned requests of two ranks: local, for these two; where the other is gone, with MPI_PROC_NULL.
+ *  - MPI_ERR_UNSUPPORTED_OPERATION for operations between two groups.
+ *
+ *  But for partitioned ones, collective over `comm`, and synchronising: all its ranks give requests that one call has
+ *  made. MPI_ERR_COMM if `comm` has a process that the request's communicator has not, MPI_ERR_REQUEST if some rank's
+ *  request is active, nonblocking or of another operation, on all ranks of `comm`. */
+LNW_PUBLIC int LNW_Request_rebuild(LNW_Request request, MPI_Comm comm, LNW_Request* rebuilt);
+/** The same of a neighborhood operation on a topology that is there, whose hints hold: that of LNW_Topology_shrink,
+ * once for all requests, or another with as many neighbours. Collective over the topology. MPI_ERR_TOPOLOGY where it
+ * has another number of them, MPI_ERR_REQUEST of a request that is of no neighborhood operation, on all ranks. */
+LNW_PUBLIC int LNW_Request_rebuild_topology(LNW_Request request, LNW_Topology topology, LNW_Request* rebuilt);
+
 /** In place of a stream: none. */
 #define LNW_STREAM_NONE ((void*)-1)
 
@@ -107,7 +131,7 @@ typedef struct LNW_Request_statistics {
   MPI_Count staging_bytes;  /**< memory that the request holds for data in transit */
   MPI_Count arena_bytes;    /**< not 0: that is in this much memory, shared with other requests (lnw_shared_staging) */
   MPI_Count window_bytes;   /**< and for flags and mailboxes that the ranks of the node share */
-  MPI_Count metadata_bytes; /**< and for its plan, copy programs and tables */
+  MPI_Count metadata_bytes; /**< and for its plan, copy programs, tables and copies of its arguments */
 } LNW_Request_statistics;
 
 /** What this rank does in one exchange of a persistent request. Later versions may append members to the structure:

@@ -50,6 +50,16 @@ LNW_PUBLIC int LNW_Topology_create(MPI_Comm comm, int indegree, const int source
 /** The topology, and the hints, of a distributed-graph, graph or Cartesian communicator. Collective, and synchronising.
  */
 LNW_PUBLIC int LNW_Topology_from_comm(MPI_Comm comm, LNW_Topology* topology);
+/** The neighborhoods, and the hints, of `topology` among those of its ranks that `comm` has: all that are left after
+ *  one has died (MPIX_Comm_shrink), or any others of them, in any order. What is with ranks that are gone is with
+ *  MPI_PROC_NULL: neighbours keep their positions, so that counts, displacements, indices and buffers of operations
+ * stay as they are, nothing is sent for such a position and its part of the receive buffer is not written. Hints that
+ *  describe ranks, as lnw_machine does, are of the ranks of `comm`. Collective over `comm`, and synchronising; the old
+ *  communicator may be revoked or freed, and is not communicated on. MPI_ERR_COMM if `comm` has a process that the
+ *  topology's communicator has not, MPI_ERR_TOPOLOGY if the two sides of an edge differ, on all ranks of `comm`. */
+LNW_PUBLIC int LNW_Topology_shrink(LNW_Topology topology, MPI_Comm comm, LNW_Topology* shrunken);
+/** The same of a communicator `comm_old` with a topology, as LNW_Topology_from_comm takes it. */
+LNW_PUBLIC int LNW_Topology_shrink_comm(MPI_Comm comm_old, MPI_Comm comm, LNW_Topology* shrunken);
 /** Numbers of neighbours as the operations see them, also those that are MPI_PROC_NULL. Local. */
 LNW_PUBLIC int LNW_Topology_get_neighbors_count(LNW_Topology topology, int* indegree, int* outdegree);
 /** The first `maxindegree` sources and `maxoutdegree` destinations, in the order of the blocks in the buffers. Local.

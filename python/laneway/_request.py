@@ -157,6 +157,30 @@ class Request:
             _library.call("LNW_Request_set_stream", self._state, NO_STREAM if stream is None else stream)
         self._stream = named
 
+    def rebuild(self, where: Any) -> Any:
+        """The same persistent operation with the same arrays among the ranks of `where`, a communicator of some of its ranks,
+        such as those that are left after one has died; or, of a neighborhood, on the topology `where`. Collective over it. Blocks of
+        ranks that are gone stay where they are, and are not touched. This request must not be active, and is to be freed. Functions
+        are set anew.
+
+        >>> received = np.zeros(2 * comm.size)
+        >>> old = laneway.allgather_init(comm, np.full(2, 1.0 + comm.rank), received)
+        >>> half = comm.Split(comm.rank % 2)
+        >>> new = old.rebuild(half)
+        >>> with new:
+        ...     pass
+        >>> received.reshape(-1, 2)[:, 0].tolist() == [1.0 + r if r % 2 == comm.rank % 2 else 0.0 for r in range(comm.size)]
+        True
+        """
+        state = ctypes.c_void_p()
+        on_topology = not isinstance(where, MPI.Comm)
+        name, place = ("LNW_Request_rebuild_topology", where._state) if on_topology else ("LNW_Request_rebuild", _library.handle(where))
+        _library.call(name, self._state, place, ctypes.byref(state))
+        made = type(self)(state, [*self._arrays], [each for each in self._kept if each is not self._function], True)
+        if self._stream is not None:
+            made._order_by(ctypes.c_void_p(self._stream))
+        return made
+
     @property
     def strategy(self) -> str:
         """The name of the strategy or rule that moves the data."""

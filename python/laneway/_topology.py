@@ -102,6 +102,22 @@ class Topology:
         """
         return cls._of(comm, "LNW_Topology_from_comm", _library.handle(comm))
 
+    def shrink(self, comm: MPI.Comm) -> Topology:
+        """The same neighbours, and hints, among the ranks of `comm`, which has some of the ranks: those that are left after one has
+        died, say. MPI.PROC_NULL is in place of neighbours that are gone, so that arrays keep their layout. Collective over `comm`.
+
+        >>> ring = laneway.Topology(comm, [(comm.rank - 1) % comm.size], [(comm.rank + 1) % comm.size])
+        >>> alone = ring.shrink(comm.Split(comm.rank))
+        >>> alone.sources == [MPI.PROC_NULL if comm.size > 1 else 0]
+        True
+        """
+        return self._of(comm, "LNW_Topology_shrink", self._state, _library.handle(comm))
+
+    @classmethod
+    def shrink_comm(cls, comm_old: MPI.Comm, comm: MPI.Comm) -> Topology:
+        """The same of a communicator with a topology, as `from_comm` takes it."""
+        return cls._of(comm, "LNW_Topology_shrink_comm", _library.handle(comm_old), _library.handle(comm))
+
     @classmethod
     def _one_side(cls, comm: MPI.Comm, function: str, ranks: Ranks, what: str, hints: dict[str, object]) -> Topology:
         known = [operator.index(rank) for rank in ranks]

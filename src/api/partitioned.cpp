@@ -6,6 +6,7 @@
 
 #include "api/barrier.hpp"
 #include "base/simulated.hpp"
+#include "communicator/arguments/held.hpp"
 #include "communicator/datatypes/datatype.hpp"
 #include "operations/neighborhood/neighborhood.hpp"
 #include "operations/request/ready_words.hpp"
@@ -19,28 +20,70 @@ void check_tag(int tag) {
   require(tag >= 0, ErrorKind::argument, [&] { return "tag is " + std::to_string(tag); });
 }
 
-int init_partitioned(const char* name, PartitionedArguments arguments, const char* peer_name, MPI_Comm comm,
-                     MPI_Info info, LNW_Request* request) {
+const char* peer_name(const PartitionedArguments& arguments) {
+  return arguments.is_send ? "dest" : "source";
+}
+
+std::unique_ptr<Request> make_partitioned(PartitionedArguments arguments, MPI_Comm comm, HintTexts texts);
+
+/// Between the same two ranks; where the other is gone, with none.
+class PairOrigin final : public Origin {
+ public:
+  PairOrigin(const PartitionedArguments& arguments, HintTexts hints)
+      : arguments_(arguments), type_(arguments.datatype), hints_(std::move(hints)) {}
+
+  [[nodiscard]] std::string text() const override { return "partitions between two ranks"; }
+  [[nodiscard]] std::int64_t bytes() const override { return sizeof *this; }
+  void set_buffers(Buffers) override {}  // which it keeps
+  [[nodiscard]] Remake among(const RankTranslation& ranks, const EdgePartitions*) const override {
+    PartitionedArguments arguments = arguments_;
+    arguments.datatype = type_.get();
+    if (arguments.peer != MPI_PROC_NULL) arguments.peer = ranks(arguments.peer);
+    return [this, arguments](MPI_Comm comm) { return make_partitioned(arguments, comm, hints_); };
+  }
+  void check_fits(Communicator&) const override {
+    throw Error(ErrorKind::request, "request is partitioned between two ranks: LNW_Request_rebuild makes it again");
+  }
+  [[nodiscard]] std::unique_ptr<Request> on(Communicator& topology, const EdgePartitions*) const override {
+    check_fits(topology);
+    return nullptr;
+  }
+
+ private:
+  PartitionedArguments arguments_;
+  HeldType type_;
+  HintTexts hints_;
+};
+
+std::unique_ptr<Request> make_partitioned(PartitionedArguments arguments, MPI_Comm comm, HintTexts texts) {
+  const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
+  if (arguments.peer != MPI_PROC_NULL) pairs->check_rank(arguments.peer, peer_name(arguments));
+  check_tag(arguments.tag);
+  require(arguments.partitions >= 0, ErrorKind::count,
+          [&] { return "partitions is " + std::to_string(arguments.partitions); });
+  require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
+  require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
+  require(arguments.buf != MPI_IN_PLACE, ErrorKind::buffer, "buf is MPI_IN_PLACE");
+  const bool is_used = arguments.partitions > 0 && arguments.peer != MPI_PROC_NULL;
+  require(arguments.buf != nullptr || !is_used || !lie_nowhere(arguments.count, arguments.datatype, 0, false),
+          ErrorKind::buffer, "buf is NULL");
+  require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
+  const Communicator* const known = Communicator::find(comm);
+  if (known != nullptr) texts.insert(known->hints.begin(), known->hints.end());
+  const Hints hints = resolve_hints(texts, {});
+  arguments.may_share = arguments.peer == MPI_PROC_NULL || why_no_memory(comm, hints, arguments.peer).empty();
+  auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
+  auto request =
+      std::make_unique<Request>(pairs->comm(), pairs->error_handler(), std::move(work), Reasons{.strategy = "direct"});
+  request->keep(std::make_unique<PairOrigin>(arguments, std::move(texts)));
+  return request;
+}
+
+int init_partitioned(const char* name, const PartitionedArguments& arguments, MPI_Comm comm, MPI_Info info,
+                     LNW_Request* request) {
   return guarded(name, comm, [&] {
-    const std::shared_ptr<PairComm> pairs = PairComm::of(comm);
     require_pointer(request, "request");
-    if (arguments.peer != MPI_PROC_NULL) pairs->check_rank(arguments.peer, peer_name);
-    check_tag(arguments.tag);
-    require(arguments.partitions >= 0, ErrorKind::count,
-            [&] { return "partitions is " + std::to_string(arguments.partitions); });
-    require(arguments.count >= 0, ErrorKind::count, [&] { return "count is " + std::to_string(arguments.count); });
-    require(arguments.datatype != MPI_DATATYPE_NULL, ErrorKind::type, "datatype is MPI_DATATYPE_NULL");
-    require(arguments.buf != MPI_IN_PLACE, ErrorKind::buffer, "buf is MPI_IN_PLACE");
-    const bool is_used = arguments.partitions > 0 && arguments.peer != MPI_PROC_NULL;
-    require(arguments.buf != nullptr || !is_used || !lie_nowhere(arguments.count, arguments.datatype, 0, false),
-            ErrorKind::buffer, "buf is NULL");
-    require(arguments.buf != LNW_NOT_CONTIGUOUS, ErrorKind::buffer, "buf is not contiguous");
-    const Communicator* const known = Communicator::find(comm);
-    const Hints hints = resolve_hints(hints_in(info), known != nullptr ? known->hints : HintTexts{});
-    arguments.may_share = arguments.peer == MPI_PROC_NULL || why_no_memory(comm, hints, arguments.peer).empty();
-    auto work = std::make_unique<Partitioned>(pairs, arguments, hints);
-    *request = handle_of(std::make_unique<Request>(pairs->comm(), pairs->error_handler(), std::move(work),
-                                                   Reasons{.strategy = "direct"}));
+    *request = handle_of(make_partitioned(arguments, comm, hints_in(info)));
   });
 }
 
@@ -101,13 +144,9 @@ int init_edges(const char* name, Where where, MPI_Info info, LNW_Request* reques
       if (request == nullptr) fault = "request is NULL";
       if (fault.empty()) fault = fault_in_partitions("sendpartitions", sendpartitions, topology.outdegree);
       if (fault.empty()) fault = fault_in_partitions("recvpartitions", recvpartitions, topology.indegree);
-      if (fault.empty()) {
-        auto partitions =
-            std::make_unique<EdgePartitions>(std::span(sendpartitions, static_cast<std::size_t>(topology.outdegree)),
-                                             std::span(recvpartitions, static_cast<std::size_t>(topology.indegree)));
-        events.events = partitions->events(describe(call, topology), topology, call);
-        events.partitions = std::move(partitions);
-      }
+      if (fault.empty())
+        events = events_of(topology, call, {sendpartitions, static_cast<std::size_t>(topology.outdegree)},
+                           {recvpartitions, static_cast<std::size_t>(topology.indegree)});
     } catch (const Error&) {
       // make_neighborhood finds the same, and tells the others.
     }
@@ -142,14 +181,13 @@ bool has_arrived(Look&& look) {
 
 int LNW_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                    MPI_Comm comm, MPI_Info info, LNW_Request* request) {
-  return init_partitioned(__func__, {const_cast<void*>(buf), partitions, count, datatype, dest, tag, true}, "dest",
-                          comm, info, request);
+  return init_partitioned(__func__, {const_cast<void*>(buf), partitions, count, datatype, dest, tag, true}, comm, info,
+                          request);
 }
 
 int LNW_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                    MPI_Comm comm, MPI_Info info, LNW_Request* request) {
-  return init_partitioned(__func__, {buf, partitions, count, datatype, source, tag, false}, "source", comm, info,
-                          request);
+  return init_partitioned(__func__, {buf, partitions, count, datatype, source, tag, false}, comm, info, request);
 }
 
 int LNW_Pready(int partition, LNW_Request request) {

@@ -343,7 +343,8 @@ int LNW_Request_get_statistics_sized(LNW_Request request, size_t size, LNW_Reque
   // Errors name what the program has written.
   return guarded("LNW_Request_get_statistics", request, [&] {
     require_pointer(statistics, "statistics");
-    const Statistics found = persistent(request).work().statistics();
+    Statistics found = persistent(request).work().statistics();
+    if (const Origin* const origin = request_of(request).origin()) found.metadata_bytes += origin->bytes();
     fill(statistics, size, found);
   });
 }

@@ -289,6 +289,17 @@ static void forms(MPI_Comm ring, int left, int right) {
     }
     CHECK(ghosts[0] == left && (int)ghosts[1] == right);
   }
+  CHECK(LNW_Topology_shrink(topology, MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
+  ghosts[0] = ghosts[1] = -1;
+  CHECK(LNW_Request_rebuild_topology(requests[3], copy, &requests[n]) == MPI_SUCCESS);
+  CHECK(LNW_Start(&requests[n]) == MPI_SUCCESS && LNW_Wait(&requests[n], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(ghosts[0] == left && (int)ghosts[1] == right);
+  CHECK(LNW_Request_free(&requests[n]) == MPI_SUCCESS && LNW_Topology_free(&copy) == MPI_SUCCESS);
+  ghosts[0] = -1;
+  CHECK(LNW_Request_rebuild(requests[3], MPI_COMM_SELF, &requests[n]) == MPI_SUCCESS);
+  CHECK(LNW_Start(&requests[n]) == MPI_SUCCESS && LNW_Wait(&requests[n], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(ghosts[0] == (left == rank ? left : -1));
+  CHECK(LNW_Request_free(&requests[n]) == MPI_SUCCESS);
   for (i = 0; i < n; ++i) CHECK(LNW_Request_free(&requests[i]) == MPI_SUCCESS);
   CHECK(LNW_Topology_free(&topology) == MPI_SUCCESS);
 }

@@ -116,6 +116,7 @@ program module_test
   call small_counts_on_topology()
   call large_counts_on_topology()
   call bottom()
+  call again()
   call several()
   call addresses()
   call reports()
@@ -259,6 +260,40 @@ contains
                                              request)
     call lnw_request_set_buffers(request, owned, ghosts)
     call run(request, expect_alltoallv, 'lnw_request_set_buffers')
+  end subroutine
+
+  !> On a communicator and a topology of all ranks, then of this one alone, whose neighbours are gone but itself.
+  subroutine again()
+    type(LNW_Request) :: request, rebuilt
+    type(LNW_Topology) :: topology, shrunken
+    type(MPI_Comm) :: all
+    integer :: code, indegree, outdegree, from(degree), to(degree), k
+    call lnw_neighbor_alltoallv_init(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, displacements, &
+                                     MPI_DOUBLE_PRECISION, graph, MPI_INFO_NULL, request)
+    call MPI_Comm_dup(MPI_COMM_WORLD, all)
+    call lnw_request_rebuild(request, all, rebuilt, code)
+    call check(code == MPI_SUCCESS, 'lnw_request_rebuild')
+    call run(rebuilt, expect_alltoallv, 'lnw_request_rebuild')
+    call lnw_topology_shrink_comm(graph, all, shrunken, code)
+    call check(code == MPI_SUCCESS, 'lnw_topology_shrink_comm')
+    call lnw_request_rebuild(request, shrunken, rebuilt, code)
+    call check(code == MPI_SUCCESS, 'lnw_request_rebuild on a topology')
+    call run(rebuilt, expect_alltoallv, 'lnw_request_rebuild on a topology')
+    call lnw_topology_free(shrunken)
+    call lnw_request_free(request)
+    call lnw_topology_from_comm(graph, topology)
+    call lnw_topology_shrink(topology, MPI_COMM_SELF, shrunken, code)
+    call check(code == MPI_SUCCESS, 'lnw_topology_shrink')
+    call lnw_topology_get_neighbors_count(shrunken, indegree, outdegree)
+    call check(indegree == degree .and. outdegree == degree, 'degrees of lnw_topology_shrink')
+    call lnw_topology_get_neighbors(shrunken, degree, from, degree, to)
+    do k = 1, degree
+      call check(from(k) == merge(0, MPI_PROC_NULL, sources(k) == rank), 'sources of lnw_topology_shrink')
+      call check(to(k) == merge(0, MPI_PROC_NULL, destinations(k) == rank), 'destinations of lnw_topology_shrink')
+    end do
+    call lnw_topology_free(shrunken)
+    call lnw_topology_free(topology)
+    call MPI_Comm_free(all)
   end subroutine
 
   subroutine start_second(requests, statuses)

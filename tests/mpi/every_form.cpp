@@ -328,6 +328,23 @@ std::vector<ObjectForm> make_forms() {
     return make_partitioned(c, use, {{"lnw_partition_message", "1"}});
   }));
   forms.push_back(form("topology", [](MPI_Comm c, bool use) { return make_topology(c, use, false); }));
+  forms.push_back({"made again",
+                   [](MPI_Comm comm, bool use) {
+                     const Comm graph = ring_graph(comm), other = duplicate_of(comm);
+                     Exchange one(Op::alltoallw, graph.get(), 9, true);
+                     one.fill(0);
+                     one.reference();
+                     LNW_Request request = LNW_REQUEST_NULL, again = LNW_REQUEST_NULL;
+                     EXPECT_MPI(one.init(MPI_INFO_NULL, &request));
+                     EXPECT_MPI(LNW_Request_rebuild(request, other.get(), &again));
+                     EXPECT_MPI(LNW_Request_free(&request));
+                     if (use) {
+                       exchange(again);
+                       EXPECT_TRUE(one.arrived());
+                     }
+                     EXPECT_MPI(LNW_Request_free(&again));
+                   },
+                   nullptr});
   forms.push_back(form("topology from arrivals", [](MPI_Comm c, bool use) { return make_topology(c, use, true); }));
   forms.push_back(form("halo", make_halo));
   forms.push_back(form("distributor", make_distributor));

@@ -193,6 +193,7 @@ class Values {
     place_ = {ring_.get(), LNW_TOPOLOGY_NULL};
     set("place", &place_);
     set("LNW_Topology_from_comm comm", ring_.get());
+    set("LNW_Topology_shrink_comm comm_old", ring_.get());
     for (const char* const name : {"maxdims", "maxindegree", "maxoutdegree"}) set(name, 2);
     for (const char* const name : {"status", "array_of_statuses"})
       set(std::string("MPI_Status* ") + name, MPI_STATUS_IGNORE);
@@ -214,7 +215,7 @@ class Values {
   void finish(const Function& function) {
     auto& request = out<LNW_Request>(0);
     if (request != LNW_REQUEST_NULL) {
-      const bool is_persistent = function.name.find("_init") != std::string::npos;
+      const bool is_persistent = function.is(".*(_init|_rebuild).*");
       const bool starts = is_persistent && function.name.find("partitioned") == std::string::npos;
       if (starts) EXPECT_MPI(LNW_Start(&request));
       if (starts || !is_persistent) EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
@@ -336,12 +337,15 @@ std::vector<Bad> Values::bad(const Function& function, const Parameter& paramete
                                                      "LNW_Halo",     "LNW_Queue",       "LNW_Request",
                                                      "LNW_Arrivals", "LNW_Distributor", "LNW_Answer"};
   if (type == "MPI_Comm" && function.is("LNW_[CP]var_read")) return {};  // null: the process
-  if (type == "MPI_Comm") return {{value_of(MPI_COMM_NULL), "comm", true}};
+  // Handles that are not what the ranks meet on.
+  static const std::regex told("LNW_Topology_shrink(_comm)? (topology|comm_old)|LNW_Request_rebuild.* request");
+  const bool is_told = std::regex_match(key, told);
+  if (type == "MPI_Comm") return {{value_of(MPI_COMM_NULL), "comm", !is_told}};
   if (type == "LNW_Place") return {{value_of(&no_place_), "comm", true}};
   const bool may_be_null = std::regex_match(key, anything);
   if (handle_types.contains(type) && (!may_be_null || std::regex_match(function.name, handles)) &&
       !function.name.starts_with("LNW_Parrived"))
-    return {{0, name, true}};
+    return {{0, name, !is_told}};
   if (may_be_null) return {};
   if (type == "MPI_Datatype") return {{value_of(MPI_DATATYPE_NULL), name}};
   if (type == "MPI_Op") return {{value_of(MPI_OP_NULL), name}};
@@ -399,7 +403,8 @@ class OneBadArgument : public MpiTest {
   /// Of calls that synchronise, in which all ranks learn of it.
   static bool is_told(const Function& function) {
     return function.is(
-               "LNW_.*_init.*|LNW_I?[sS]parse_.*|LNW_.*_create.*|LNW_Topology_from_comm|LNW_Distributor_exchange") &&
+               "LNW_.*_init.*|LNW_I?[sS]parse_.*|LNW_.*_create.*|LNW_Topology_from_comm|LNW_Distributor_exchange|"
+               "LNW_Topology_shrink.*|LNW_Request_rebuild.*") &&
            !function.is("LNW_(Psend|Precv|Queue)_init|LNW_Channel_create.*");
   }
 

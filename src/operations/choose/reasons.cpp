@@ -7,34 +7,13 @@
 #include "base/log_line.hpp"
 #include "base/readable.hpp"
 #include "mpi/check.hpp"
+#include "mpi/owned_info.hpp"
 
 namespace laneway {
 
-namespace {
-
-class OwnedInfo {
- public:
-  OwnedInfo() { check_mpi(MPI_Info_create(&info_), "MPI_Info_create"); }
-  ~OwnedInfo() {
-    if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
-  }
-  OwnedInfo(const OwnedInfo&) = delete;
-  OwnedInfo& operator=(const OwnedInfo&) = delete;
-
-  [[nodiscard]] MPI_Info get() const { return info_; }
-  [[nodiscard]] MPI_Info release() { return std::exchange(info_, MPI_INFO_NULL); }
-
- private:
-  MPI_Info info_ = MPI_INFO_NULL;
-};
-
-}  // namespace
-
 MPI_Info info_of(const Reasons& reasons) {
   OwnedInfo info;
-  const auto set = [&](const std::string& key, const std::string& value) {
-    check_mpi(MPI_Info_set(info.get(), key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
-  };
+  const auto set = [&](const std::string& key, const std::string& value) { info.set(key, value); };
   const auto number = [](double value) {
     std::ostringstream text;
     text << value;

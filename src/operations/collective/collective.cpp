@@ -9,6 +9,7 @@
 #include "laneway/base.h"
 #include "operations/choose/chooser.hpp"
 #include "operations/collective/bundled_calls.hpp"
+#include "operations/collective/dense_origin.hpp"
 #include "operations/collective/exact.hpp"
 #include "operations/collective/execution/own.hpp"
 #include "operations/collective/execution/shared_device.hpp"
@@ -379,10 +380,12 @@ std::unique_ptr<Request> make_dense(MPI_Comm comm, MPI_Info info, const Collecti
   return together(*priv, [&] {
     const ReductionOrder order = adds_floats(call) ? order_in(info, communicator) : ReductionOrder::fixed;
     if (order == ReductionOrder::exact) (void)check(call, place, nullptr);
-    return make_exactly(exact_call(communicator, order, call, place), call, [&](const CollectiveCall& made) {
+    auto request = make_exactly(exact_call(communicator, order, call, place), call, [&](const CollectiveCall& made) {
       CollectiveFamily family(communicator, *priv, comm, made, Phases::split, info);
       return make_request(family, communicator, *priv, info);
     });
+    request->keep(std::make_unique<DenseOrigin>(communicator, info, call));
+    return request;
   });
 }
 

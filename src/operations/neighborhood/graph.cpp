@@ -116,10 +116,11 @@ struct AgreedHints {
 };
 
 /// Collective over `comm`. `look` looks at the other arguments and returns what else this rank says, three flags; what
-/// it throws, all ranks throw.
-template <class Look>
-AgreedHints agree_on_hints(Communicator& communicator, const PrivateComm& comm, MPI_Info info,
-                           const std::string& adopter, Look&& look) {
+/// it throws, all ranks throw. `texts` gives the hints after that. `edges`: what `look` has found, to compare their two
+/// sides; on all ranks or on none.
+template <class Texts, class Look>
+AgreedHints agree_on_hints(Communicator& communicator, const PrivateComm& comm, Texts&& texts,
+                           const std::string& adopter, Look&& look, const RankPattern* edges = nullptr) {
   AgreedHints agreed;
   agreed.hints.strategy.row = &strategies().front();
   Flags mine{single_threaded()};
@@ -127,7 +128,7 @@ AgreedHints agree_on_hints(Communicator& communicator, const PrivateComm& comm, 
   std::exception_ptr failure;
   try {
     std::ranges::copy(look(), mine.begin() + 1);
-    agreed.texts = hints_in(info);
+    agreed.texts = texts();
     agreed.hints = resolve_hints(agreed.texts, {});
     agreed.hints.adopter = adopter;
     communicator.read_descriptions(agreed.hints);
@@ -135,19 +136,23 @@ AgreedHints agree_on_hints(Communicator& communicator, const PrivateComm& comm, 
   } catch (...) {
     failure = std::current_exception();
   }
-  agreed.nodes = agree(comm, failure, agreed.hints, mine, region);
+  std::optional<std::uint64_t> sum;
+  if (edges != nullptr) sum = edge_sum(comm.rank(), *edges);
+  agreed.nodes = agree(comm, failure, agreed.hints, mine, region, sum);
   return agreed;
 }
 
 /// The second flag of the result: whether all ranks want to reorder.
 AgreedHints agree_on_graph(Communicator& communicator, const PrivateComm& priv, const GraphArguments& arguments,
                            MPI_Info info, int reorder, bool wanted, const char* wanted_name) {
-  AgreedHints agreed = agree_on_hints(communicator, priv, info, {}, [&] {
-    require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
-    check_side(arguments.sources, priv.size());
-    check_side(arguments.destinations, priv.size());
-    return std::array{reorder != 0};
-  });
+  AgreedHints agreed = agree_on_hints(
+      communicator, priv, [&] { return hints_in(info); }, {},
+      [&] {
+        require(wanted, ErrorKind::argument, std::string(wanted_name) + " is NULL");
+        check_side(arguments.sources, priv.size());
+        check_side(arguments.destinations, priv.size());
+        return std::array{reorder != 0};
+      });
   if (agreed.hints.check) check_edges(priv, edges_of(arguments));
   return agreed;
 }
@@ -318,14 +323,16 @@ std::shared_ptr<PrivateComm> parent_of(MPI_Comm comm_old, MPI_Comm comm) {
 /// Collective over `all`. `derived`: whether `fresh` shares it with another.
 void adopt_on(Communicator& fresh, const PrivateComm& all, bool derived, MPI_Info info, const Adopter& adopter) {
   bool has_neighbors = false;
-  AgreedHints agreed = agree_on_hints(fresh, all, info, adopter.settings, [&] {
-    if (adopter.failure) std::rethrow_exception(adopter.failure);
-    fresh.set_topology(read_distributed_graph(adopter.graph));
-    const Topology& topology = fresh.topology();
-    has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
-    if (has_neighbors) all.is_in_part();
-    return std::array{!has_repeated_edges(topology), has_neighbors, adopter.progresses};
-  });
+  AgreedHints agreed = agree_on_hints(
+      fresh, all, [&] { return hints_in(info); }, adopter.settings,
+      [&] {
+        if (adopter.failure) std::rethrow_exception(adopter.failure);
+        fresh.set_topology(read_distributed_graph(adopter.graph));
+        const Topology& topology = fresh.topology();
+        has_neighbors = !topology.sources.empty() || !topology.destinations.empty();
+        if (has_neighbors) all.is_in_part();
+        return std::array{!has_repeated_edges(topology), has_neighbors, adopter.progresses};
+      });
   const Hints& hints = agreed.hints;
   const auto [single, repeats_nothing, all_have_neighbors, progresses] = agreed.nodes.flags;
   Adopted& adopted = fresh.attachment<Adopted>();
@@ -384,6 +391,40 @@ std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArgument
     const auto ranks = [](const GraphSide& side) { return std::vector<int>(side.ranks, side.ranks + side.degree); };
     auto made = Communicator::with_topology(
         comm, priv, graph_topology(ranks(arguments.sources), ranks(arguments.destinations)), agreed.single());
+    made->hints = std::move(agreed.texts);
+    prepare_plans(*made, agreed.hints, agreed.nodes);
+    return made;
+  });
+}
+
+Topology shrink(const Topology& topology, const RankTranslation& ranks) {
+  Topology fewer{{}, {}, topology.indegree, topology.outdegree};
+  const auto keep = [&](const std::vector<Neighbor>& neighbors, std::vector<Neighbor>& kept) {
+    for (const Neighbor& neighbor : neighbors)
+      if (const Rank rank = ranks(neighbor.rank); rank != MPI_PROC_NULL) kept.push_back({rank, neighbor.slot});
+  };
+  keep(topology.sources, fewer.sources);
+  keep(topology.destinations, fewer.destinations);
+  return fewer;
+}
+
+std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, const std::function<Neighborhoods()>& find) {
+  Communicator& communicator = Communicator::of(comm);
+  const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
+  return together(*priv, [&] {
+    Neighborhoods found;
+    RankPattern edges;
+    AgreedHints agreed = agree_on_hints(
+        communicator, *priv, [&] { return found.hints; }, {},
+        [&] {
+          found = find();
+          for (const Neighbor& to : found.topology.destinations) edges.out.push_back({to.rank, {{0, 1}}});
+          for (const Neighbor& from : found.topology.sources) edges.in.push_back({from.rank, {{from.slot, 1}}});
+          return std::array{false};
+        },
+        &edges);
+    if (!agreed.nodes.edges_match || agreed.hints.check) check_edges(*priv, edges);
+    auto made = Communicator::with_topology(comm, priv, std::move(found.topology), agreed.single());
     made->hints = std::move(agreed.texts);
     prepare_plans(*made, agreed.hints, agreed.nodes);
     return made;

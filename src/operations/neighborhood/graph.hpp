@@ -3,10 +3,12 @@
 #include <mpi.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "communicator/communicator.hpp"
+#include "communicator/rank_translation.hpp"
 
 namespace laneway {
 
@@ -57,6 +59,17 @@ void adopt_graph(MPI_Comm comm_old, MPI_Comm comm, MPI_Info info, const Adopter&
 /// A topology object; errors as for create_graph. If `wanted` is false on any rank, all ranks throw.
 [[nodiscard]] std::unique_ptr<Communicator> create_topology(MPI_Comm comm, const GraphArguments& arguments,
                                                             MPI_Info info, bool wanted);
+
+/// The neighbours of a rank that are left, in the slots that they had: those that are gone leave theirs empty. Local.
+[[nodiscard]] Topology shrink(const Topology& topology, const RankTranslation& ranks);
+/// Its neighbours, and the hints for operations between them.
+struct Neighborhoods {
+  Topology topology;
+  HintTexts hints;
+};
+/// A topology object with what `find` gives on each rank of `comm`. Collective. What it throws on any, all ranks throw;
+/// likewise where the two sides of an edge differ.
+[[nodiscard]] std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, const std::function<Neighborhoods()>& find);
 
 /// A topology object with the topology and the hints of `comm`.
 [[nodiscard]] std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted);

@@ -13,6 +13,7 @@
 #include "communicator/control/agreement.hpp"
 #include "communicator/control/check_edges.hpp"
 #include "communicator/decisions.hpp"
+#include "operations/neighborhood/neighborhood_origin.hpp"
 #include "operations/neighborhood/routes.hpp"
 #include "operations/pipeline/plan_cache.hpp"
 #include "operations/plans/typed_plan.hpp"
@@ -161,8 +162,18 @@ std::unique_ptr<Request> make_neighborhood(Communicator& communicator, MPI_Info 
   const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
   return together(*comm, [&] {
     NeighborhoodFamily family(communicator, *comm, call, Phases::split, std::move(events));
-    return make_request(family, communicator, *comm, info);
+    std::unique_ptr<Request> request = make_request(family, communicator, *comm, info);
+    request->keep(std::make_unique<NeighborhoodOrigin>(communicator, info, call));
+    return request;
   });
+}
+
+CallEvents events_of(const Topology& topology, const Call& call, std::span<const int> sent,
+                     std::span<const int> received) {
+  auto partitions = std::make_unique<EdgePartitions>(sent, received);
+  CallEvents events{.events = partitions->events(describe(call, topology), topology, call)};
+  events.partitions = std::move(partitions);
+  return events;
 }
 
 std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Call& call) {

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "communicator/arguments/call.hpp"
@@ -17,6 +18,10 @@ namespace laneway {
 /// must follow). If the arguments of any rank are bad, all ranks throw.
 [[nodiscard]] std::unique_ptr<Request> make_neighborhood(Communicator& communicator, MPI_Info info, const Call& call,
                                                          CallEvents events = {});
+/// Of partitions: `sent[i]` of the i-th destination's block, `received[i]` of the i-th source's, which are as many as
+/// the topology has slots.
+[[nodiscard]] CallEvents events_of(const Topology& topology, const Call& call, std::span<const int> sent,
+                                   std::span<const int> received);
 /// A nonblocking one. Local, but for the first call of an operation under lnw_fixed_counts.
 [[nodiscard]] std::unique_ptr<Request> start_neighborhood(Communicator& communicator, const Call& call);
 

@@ -122,6 +122,12 @@ std::vector<PlanEvent> EdgePartitions::events(const RankPattern& pattern, const 
   return events;
 }
 
+std::vector<int> EdgePartitions::numbers(const Firsts& first) {
+  std::vector<int> numbers;
+  for (std::size_t edge = 0; edge + 1 < first.size(); ++edge) numbers.push_back(first[edge + 1] - first[edge]);
+  return numbers;
+}
+
 std::string fault_in_partitions(const char* name, const int partitions[], int degree) {
   if (degree > 0 && partitions == nullptr)
     return std::string(name) + " is NULL with " + std::to_string(degree) + " neighbors";

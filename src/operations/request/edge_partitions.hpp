@@ -33,6 +33,9 @@ class EdgePartitions {
   /// Throw Error(argument) if there is no such edge or partition. Sent: fired by `ready`.
   [[nodiscard]] int event_of_sent(int edge, int partition) const { return event(sent_, edge, partition); }
   [[nodiscard]] int event_of_received(int edge, int partition) const { return event(received_, edge, partition); }
+  /// Of each edge, as they were given.
+  [[nodiscard]] std::vector<int> sent() const { return numbers(sent_); }
+  [[nodiscard]] std::vector<int> received_of_edges() const { return numbers(received_); }
   /// How many arrive, and which one an event that goes out stands for.
   [[nodiscard]] int received() const { return received_.back(); }
   [[nodiscard]] EdgePartition received_by(int event) const { return partition_of(received_, event); }
@@ -60,6 +63,7 @@ class EdgePartitions {
  private:
   using Firsts = std::vector<int>;  // by edge, and one more
   static Firsts sum(std::span<const int> partitions);
+  static std::vector<int> numbers(const Firsts& first);
   static int event(const Firsts& first, int edge, int partition);
   static EdgePartition partition_of(const Firsts& first, int event);
   static void add(std::vector<PlanEvent>& events, const Firsts& first, const std::vector<Neighbor>& neighbors,

@@ -12,6 +12,7 @@
 #include "operations/request/continued_work.hpp"
 #include "operations/request/edge_partitions.hpp"
 #include "operations/request/in_queue.hpp"
+#include "operations/request/origin.hpp"
 #include "operations/request/request_counters.hpp"
 #include "operations/request/work.hpp"
 
@@ -83,6 +84,7 @@ class Request {
   void set_buffers(Buffers buffers) {
     const auto changing = RequestCounter::changing();
     reasons_.progress_by = run_->set_buffers(buffers);
+    if (origin_) origin_->set_buffers(buffers);
   }
   void set_stream(std::optional<lnw_device_stream> stream) {
     const auto changing = RequestCounter::changing();
@@ -102,6 +104,12 @@ class Request {
 
   /// Gives its partitions words, unless they have some. Its state: inactive or unbound.
   WordReadyWork& give_words();
+
+  /// What has made it, for LNW_Request_rebuild. Null: it cannot be made again.
+  void keep(std::unique_ptr<Origin> origin) { origin_ = std::move(origin); }
+  [[nodiscard]] const Origin* origin() const { return origin_.get(); }
+  /// The communicator that it runs on; null where nothing of one is used.
+  [[nodiscard]] const PrivateComm* comm() const { return comm_.get(); }
 
   /// Whoever has it in a queue, who counts what it starts.
   void count_start() {
@@ -141,6 +149,7 @@ class Request {
   Reasons reasons_;
   Life life_;
   bool is_claimed_ = false;
+  std::unique_ptr<Origin> origin_;
   std::optional<RequestCounter> counter_;  // of a persistent one; the first to go
 };
 
