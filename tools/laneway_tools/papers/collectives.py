@@ -145,9 +145,9 @@ def _part(title: str, own: Sequence[dict[str, str]]) -> Part:
     for candidate in dict.fromkeys(row["candidate"] for row in own):
         cells = [times.get((candidate, size)) for size in sizes]
         lines.append((candidate, *("-" if cell is None else f"{1e6 * cell:.1f}" for cell in cells)))
-    lines.append(("`auto` chose", *(chosen[size] for size in sizes)))
     fastest = {size: min(seconds for (_, where), seconds in times.items() if where == size) for size in sizes}
-    lines.append(("`auto` ÷ fastest", *(f"{times['auto', size] / fastest[size]:.3f}" for size in sizes)))
+    lines.append(("`auto` chose", *(chosen.get(size, "-") for size in sizes)))
+    lines.append(("`auto` ÷ fastest", *(f"{times['auto', size] / fastest[size]:.3f}" if size in chosen else "-" for size in sizes)))
     return Part(title, ("algorithm", *(f"{int(size):,} B" for size in sizes)), tuple(lines))
 
 
