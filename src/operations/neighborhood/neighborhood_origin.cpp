@@ -69,7 +69,7 @@ std::unique_ptr<Request> NeighborhoodOrigin::on(Communicator& communicator, cons
                   .is_persistent = true};
   CallEvents events;
   if (partitions != nullptr)
-    events = events_of(communicator.topology(), call, partitions->sent(), partitions->received_of_edges());
+    events = events_of(communicator.topology(), call, partitions->sent_of_edges(), partitions->received_of_edges());
   const OwnedInfo info(hints_);
   return make_neighborhood(communicator, info.get(), call, std::move(events));
 }

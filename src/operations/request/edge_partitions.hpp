@@ -34,7 +34,7 @@ class EdgePartitions {
   [[nodiscard]] int event_of_sent(int edge, int partition) const { return event(sent_, edge, partition); }
   [[nodiscard]] int event_of_received(int edge, int partition) const { return event(received_, edge, partition); }
   /// Of each edge, as they were given.
-  [[nodiscard]] std::vector<int> sent() const { return numbers(sent_); }
+  [[nodiscard]] std::vector<int> sent_of_edges() const { return numbers(sent_); }
   [[nodiscard]] std::vector<int> received_of_edges() const { return numbers(received_); }
   /// How many arrive, and which one an event that goes out stands for.
   [[nodiscard]] int received() const { return received_.back(); }
