@@ -844,9 +844,7 @@ TEST_P(QueueTest, WhatThereIsNoRoomForIsAnErrorOnBothSides) {
     const bool is_told = more != 0 && (rank() == victim || rank() == receiver);
     EXPECT_EQ(code != MPI_SUCCESS, is_told) << error_text(code);
     if (is_told) {
-      int kind_of_error = 0;
-      MPI_Error_class(code, &kind_of_error);
-      EXPECT_EQ(kind_of_error, MPI_ERR_COUNT);
+      expect_error_class(code, MPI_ERR_COUNT);
       const std::string text = error_text(code);
       const std::string place =
           (rank() == victim ? "sendcounts[" + std::to_string(receiver) : "rank " + std::to_string(victim));
