@@ -87,7 +87,7 @@ def _run(launcher: list[str], venv: Path, around: dict[str, str]) -> str:
 
 def _check_contents(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert [name for name in names if "/lib/liblaneway.so" in name], names
+    assert [name for name in names if re.search(r"/lib/liblaneway(_\w+)?\.so", name)], names
     assert not [name for name in names if re.search(r"/lib(mpi|open-|mpich)[^/]*$", name)], names
     assert not [name for name in names if "tools" in name or name.endswith("/entry_points.txt")], "the command is another package"
 
