@@ -25,9 +25,11 @@ class OwnedInfo {
   OwnedInfo(const OwnedInfo&) = delete;
   OwnedInfo& operator=(const OwnedInfo&) = delete;
 
-  /// Too long a value is cut.
+  /// Too long a key, or value, is cut.
   void set(const std::string& key, const std::string& value) {
-    check_mpi(MPI_Info_set(info_, key.c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()), "MPI_Info_set");
+    check_mpi(
+        MPI_Info_set(info_, key.substr(0, MPI_MAX_INFO_KEY - 1).c_str(), value.substr(0, MPI_MAX_INFO_VAL - 1).c_str()),
+        "MPI_Info_set");
   }
   [[nodiscard]] MPI_Info get() const { return info_; }
   [[nodiscard]] MPI_Info release() { return std::exchange(info_, MPI_INFO_NULL); }

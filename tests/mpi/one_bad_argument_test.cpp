@@ -607,7 +607,7 @@ TEST_F(OneBadArgument, OfObjects) {
   values.set("LNW_Channel_create_with_buffer role", LNW_CHANNEL_RECEIVE);
   values.set("LNW_Request* array_of_requests", &objects.exchange);
   values.set("LNW_Request request", objects.exchange);
-  for (const char* const name : {"Pready", "Pready_range", "Pready_list", "Enqueue_ready"})
+  for (const char* const name : {"Pready", "Pready_word", "Pready_range", "Pready_list", "Enqueue_ready"})
     values.set(std::string("LNW_") + name + " request", objects.sends);
   values.set("LNW_Parrived request", objects.receives);
   values.set("LNW_Cvar_get_index name", "lnw_strategy");
@@ -616,8 +616,8 @@ TEST_F(OneBadArgument, OfObjects) {
   for (const char* const name : {"complete", "arrival"})
     for (const char* const given : {"function", "state"})
       values.set(std::string("LNW_Request_on_") + name + " " + given, nullptr);
-  for (const char* const name :
-       {"Pready_edge", "Parrived_edge", "Enqueue_ready_edge", "Wait_any_edge", "Test_any_edge", "Request_on_arrival"})
+  for (const char* const name : {"Pready_edge", "Pready_edge_word", "Parrived_edge", "Enqueue_ready_edge",
+                                 "Wait_any_edge", "Test_any_edge", "Request_on_arrival"})
     values.set(std::string("LNW_") + name + " request", objects.edges);
   Bytes answer;
   values.set("answer", &answer);

@@ -42,10 +42,12 @@ TEST(Talks, RanksAllreduceInTheNodeAndThenWithTheirPeers) {
       const Rank index = layout.index(rank);
       const bool has_peers = index < layout.smallest();
       int between = 0;
+      int given = 0;   // to this rank inside, beyond an allreduce
       int handed = 0;  // inside, after what was between nodes
       for (const Step& step : make_dense_plan(rule, call_of(Dense::allreduce, rank), layout).steps) {
         if (step.kind != StepKind::send && step.kind != StepKind::receive) continue;
         EXPECT_EQ(step.span.bytes, block) << "the whole vector";
+        given += layout.index(step.peer) >= layout.smallest() && step.kind == StepKind::receive ? 1 : 0;
         if (crosses(layout, rank, step)) {
           ++between;
           EXPECT_EQ(layout.index(step.peer), index);
@@ -58,6 +60,7 @@ TEST(Talks, RanksAllreduceInTheNodeAndThenWithTheirPeers) {
       EXPECT_EQ(between > 0, has_peers);
       const Rank node = layout.size(layout.region(rank));
       EXPECT_EQ(handed, has_peers ? (node - 1 - index) / layout.smallest() : 0);
+      EXPECT_EQ(given, handed) << "who has no peers combines nothing";
     }
   }
 }

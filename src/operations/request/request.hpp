@@ -106,7 +106,10 @@ class Request {
   WordReadyWork& give_words();
 
   /// What has made it, for LNW_Request_rebuild. Null: it cannot be made again.
-  void keep(std::unique_ptr<Origin> origin) { origin_ = std::move(origin); }
+  void keep(std::unique_ptr<Origin> origin) {
+    origin_ = std::move(origin);
+    if (counter_ && origin_) counter_->hold(origin_->bytes());
+  }
   [[nodiscard]] const Origin* origin() const { return origin_.get(); }
   /// The communicator that it runs on; null where nothing of one is used.
   [[nodiscard]] const PrivateComm* comm() const { return comm_.get(); }

@@ -97,6 +97,7 @@ RequestCounts count_requests(const PrivateComm* comm) {
     ++counts.live;
     each->add_to(counts);
     add_held(counts.of_exchanges, each->work_->statistics());
+    counts.of_exchanges.metadata_bytes += each->held_bytes_;
   }
   return counts;
 }

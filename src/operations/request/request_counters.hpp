@@ -32,6 +32,8 @@ class RequestCounter {
 
   /// By one thread at a time.
   void count_start() { exchanges_.store(exchanges_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  /// So many bytes more than the work has, for as long as this lives.
+  void hold(std::int64_t bytes) { held_bytes_ += bytes; }
   /// While this lives nobody counts, so that the work may change.
   [[nodiscard]] static std::unique_lock<std::mutex> changing();
 
@@ -42,6 +44,7 @@ class RequestCounter {
   const Work* work_;
   const PrivateComm* comm_;
   std::atomic<std::int64_t> exchanges_{0};
+  std::atomic<std::int64_t> held_bytes_{0};
   std::size_t place_ = 0;  // among all
 };
 

@@ -167,20 +167,28 @@ void allreduce_whole(PlanWriter& writer, const Group& group, const Segment& data
 
 /// M. Adams, A. Bienz: allreduce on the node, then each rank with its peers on the other nodes. All lanes combine the
 /// same node sums in the same order, so that all ranks get the same bits and nothing has to be shared afterwards. Only
-/// where nodes differ in size some ranks have no peer on the smallest, and get the result from one that has.
+/// where nodes differ in size some ranks have no peer on the smallest: they leave their vector to one that has, and get
+/// the result from it.
 void locality_peers(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Segment sum = started(writer, call);
   const bool is_short = settings.is_short(sum.ranges.bytes());
-  allreduce_whole(writer, region_of(layout, call.rank), sum, call.combination, is_short);
   const Rank lanes = layout.smallest();
   const Rank home = layout.region(call.rank);
   const Rank index = layout.index(call.rank);
-  if (layout.regions() == 1) return;
   if (index >= lanes) {
+    writer.send(layout.member(home, index % lanes), {sum});
     writer.receive(layout.member(home, index % lanes), {sum});
     return;
   }
-  allreduce_whole(writer, lane_of(layout, index, call.rank), sum, call.combination, is_short);
+  for (Rank other = index + lanes; other < layout.size(home); other += lanes) {
+    const Segment arrived = staged(writer, sum.ranges.bytes());
+    writer.receive(layout.member(home, other), {arrived});
+    writer.combine(arrived, sum, writer.combination(call.combination));
+  }
+  std::vector<Rank> inside = region_of(layout, call.rank).ranks;
+  inside.resize(static_cast<std::size_t>(lanes));
+  allreduce_whole(writer, group_of(std::move(inside), call.rank), sum, call.combination, is_short);
+  if (layout.regions() > 1) allreduce_whole(writer, lane_of(layout, index, call.rank), sum, call.combination, is_short);
   for (Rank other = index + lanes; other < layout.size(home); other += lanes)
     writer.send(layout.member(home, other), {sum});
 }
@@ -191,16 +199,16 @@ DenseCost locality_peers_cost(const Shape& s) {
   near.all.combined_bytes = s.ranks * s.bytes;
   const Rank lanes = s.layout.smallest();
   for (const Layout::Run& run : s.layout.runs()) {
-    const WholeCost inside(run.size, s.facts.bytes, s.is_short());
-    const double peerless = s.nodes > 1 ? run.size - lanes : 0;
-    const double handed = std::ceil(peerless / lanes);  // by one rank
+    const WholeCost inside(lanes, s.facts.bytes, s.is_short());
+    const double peerless = run.size - lanes;
+    const double handed = std::ceil(peerless / lanes);  // to one rank, and back
     Flow own = inside.busiest;
-    own.add({handed, handed * s.bytes, handed > 0 ? 1.0 : 0.0});
+    own.add({2 * handed, 2 * handed * s.bytes, handed > 0 ? 2.0 : 0.0});
     near.node.raise(own);
-    near.combined_bytes = std::max(near.combined_bytes, s.bytes + inside.combined);
+    near.combined_bytes = std::max(near.combined_bytes, s.bytes * (1 + handed) + inside.combined);
     near.all.node.add(inside.all, run.regions);
-    near.all.node.add({peerless, peerless * s.bytes, peerless}, run.regions);
-    near.all.combined_bytes += inside.all_combined * run.regions;
+    near.all.node.add({2 * peerless, 2 * peerless * s.bytes, 2 * peerless}, run.regions);
+    near.all.combined_bytes += (inside.all_combined + peerless * s.bytes) * run.regions;
   }
   return add(near, along_lanes(s, WholeCost(s.layout.regions(), s.facts.bytes, s.is_short()), lanes));
 }
