@@ -791,7 +791,9 @@ TEST_F(DatatypesTest, PlansTakeMemoryForOneElement) {
   for (const char* machine : {"node:* rank:1", "node:* rank:2"})
     for (const Choice& choice : choices(machine)) {
       std::fill(receive.begin(), receive.end(), static_cast<unsigned char>(0xee));
-      const Info info(choice.hints());
+      Hints hints = choice.hints();
+      hints.emplace_back("lnw_network_message", "57344");
+      const Info info(hints);
       LNW_Request request = LNW_REQUEST_NULL;
       const std::size_t before = allocated_bytes;
       EXPECT_MPI(LNW_Neighbor_alltoall_init(send.data(), elements, type.get(), receive.data(), elements, type.get(),
