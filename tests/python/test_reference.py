@@ -105,7 +105,7 @@ def test_each_procedure_of_fortran_has_one_section() -> None:
 
 def test_each_class_and_function_of_cpp_has_one_section() -> None:
     names = set()
-    for part, prefix in (("laneway", ""), ("sparse", ""), ("queue", ""), ("strided", ""), ("kokkos", "kokkos::")):
+    for part, prefix in (("laneway", ""), ("sparse", ""), ("queue", ""), ("strided", ""), ("aosoa", ""), ("kokkos", "kokkos::")):
         text = (root() / "include/laneway" / f"{part}.hpp").read_text()
         text = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", text, flags=re.MULTILINE | re.DOTALL)
         names |= {f"laneway::{prefix}{n}" for n in re.findall(r"^(?:class|struct) (\w+)(?!;)\b", text, re.MULTILINE)}
