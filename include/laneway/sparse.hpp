@@ -365,6 +365,8 @@ template <class T>
     }
   }
   const int end = code != MPI_SUCCESS ? code : LNW_Wait(&request, MPI_STATUS_IGNORE);
+  // A failed one is still there.
+  if (request != LNW_REQUEST_NULL) LNW_Request_free(&request);
   if (!fits)
     throw std::invalid_argument("laneway::distribute: " + std::to_string(export_ranks.size()) + " export ranks of " +
                                 std::to_string(elements.size()) + " elements");
