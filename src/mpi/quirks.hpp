@@ -30,6 +30,8 @@ struct Quirks {
   bool miscounts_in_place;
   /// MPI_Reduce in place reads elsewhere where the root is not rank 0.
   bool misreduces_in_place;
+  /// MPI_Allgatherv and MPI_Iallgatherv of one rank put its block at the beginning, whatever its displacement.
+  bool misplaces_alone;
   /// MPI_Reduce_local can be called in programs that only open sessions.
   bool reduces_locally_without_world;
   /// A communicator is destroyed that is freed while a collective operation is active on it.

@@ -967,6 +967,29 @@ TEST_F(DenseTest, BlockingCallsOfMpisOwnPassOnWhatOthersWaitFor) {
   }
 }
 
+/// Also where one rank gathers from itself alone.
+TEST_F(DenseTest, AloneBlocksAreAtTheirPlaces) {
+  const std::array<double, 2> mine{1, 2};
+  const int count = 2, place = 3;
+  const std::array<double, 6> expected{0, 0, 0, 1, 2, 0};
+  std::array<double, 6> all{};
+  EXPECT_MPI(LNW_Allgatherv(mine.data(), 2, MPI_DOUBLE, all.data(), &count, &place, MPI_DOUBLE, MPI_COMM_SELF));
+  EXPECT_EQ(all, expected);
+  all = {};
+  LNW_Request request = LNW_REQUEST_NULL;
+  EXPECT_MPI(
+      LNW_Iallgatherv(mine.data(), 2, MPI_DOUBLE, all.data(), &count, &place, MPI_DOUBLE, MPI_COMM_SELF, &request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_EQ(all, expected);
+  all = {};
+  EXPECT_MPI(LNW_Allgatherv_init(mine.data(), 2, MPI_DOUBLE, all.data(), &count, &place, MPI_DOUBLE, MPI_COMM_SELF,
+                                 MPI_INFO_NULL, &request));
+  EXPECT_MPI(LNW_Start(&request));
+  EXPECT_MPI(LNW_Wait(&request, MPI_STATUS_IGNORE));
+  EXPECT_MPI(LNW_Request_free(&request));
+  EXPECT_EQ(all, expected);
+}
+
 TEST_F(DenseTest, BadArgumentsAreNamed) {
   const Comm copy = duplicate_of(MPI_COMM_WORLD);
   MPI_Comm const comm = copy.get();

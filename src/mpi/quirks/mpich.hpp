@@ -18,6 +18,8 @@ inline constexpr Quirks quirks = {
     .miscounts_in_place = false,
     // 4.0 reads from the address MPI_IN_PLACE, for more than 2 KiB; MPI_Ireduce does not.
     .misreduces_in_place = true,
+    // 4.0.2 (tests/mpi/dense_test.cpp, AloneBlocksAreAtTheirPlaces).
+    .misplaces_alone = true,
     .reduces_locally_without_world = true,
     .destroys_active_communicators = false,
     .mixes_windows_up = false,

@@ -19,6 +19,7 @@ inline constexpr Quirks quirks = {
     .keeps_too_few_types = true,
     .miscounts_in_place = true,
     .misreduces_in_place = false,
+    .misplaces_alone = false,
     // 5.0.11 looks it up at MPI_COMM_WORLD: a program of MPI alone crashes (tests/mpi/sessions.cpp).
     .reduces_locally_without_world = false,
     // Its engine goes on with the operation (tests/mpi/mixed_test.cpp, WhatMayBeFreedEarlyIs).

@@ -17,6 +17,7 @@ inline constexpr Quirks quirks = {
     .keeps_too_few_types = false,
     .miscounts_in_place = true,
     .misreduces_in_place = false,
+    .misplaces_alone = false,
     .reduces_locally_without_world = true,
     .destroys_active_communicators = false,
     .mixes_windows_up = false,

@@ -102,6 +102,7 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
   const CollectiveCall& given = packed_ ? packed_->call() : call;
   const int entries = laneway::entries(call, peers, ranks);
   fill(given, entries, is_root, borrows);
+  if (quirks.misplaces_alone && call.kind == DenseKind::allgatherv && ranks == 1 && peers == 1) begin_at_block(given);
   const bool exchanges = call.kind == DenseKind::alltoallv || call.kind == DenseKind::alltoallw;
   if (quirks.miscounts_in_place && exchanges && call.sendbuf == MPI_IN_PLACE && borrows != Borrows::all &&
       peers == ranks)
@@ -119,6 +120,17 @@ void MpiCall::fill(const CollectiveCall& call, int entries, bool is_root, Borrow
   if (uses_send(call, is_root)) fill(call.send, row.send, entries, borrows, true);
   // Only the root of a reduction receives, but all say how much.
   if (uses_receive(call, is_root) || reduces(call.kind)) fill(call.receive, row.receive, entries, borrows, false);
+}
+
+/// See Quirks::misplaces_alone: the buffer begins where the block is.
+void MpiCall::begin_at_block(const CollectiveCall& call) {
+  if (call.receive.displacements.null()) return;
+  const std::int64_t offset = call.receive.displacements[0] * type_map(call.receive.type)->extent;
+  small_.recvbuf = large_.recvbuf = static_cast<std::byte*>(small_.recvbuf) + offset;
+  receive_.displacements.assign(1, 0);
+  receive_.large_displacements.assign(1, 0);
+  small_.receive.displacements = receive_.displacements.data();
+  large_.receive.displacements = receive_.large_displacements.data();
 }
 
 /// See Quirks::miscounts_in_place. What is sent is packed, so that the call is not in place.

@@ -108,6 +108,7 @@ class MpiCall final : public MpiOperation {
   [[nodiscard]] int run_own(MPI_Comm comm) const;
   [[nodiscard]] int run_in_parts(MPI_Comm comm) const;
 
+  void begin_at_block(const CollectiveCall& call);
   void fill(const CollectiveCall& call, int entries, bool is_root, Borrows borrows);
 
   DenseKind kind_;
