@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "mpi/ended_class.hpp"
+
 namespace laneway {
 
 /// Throws Error(mpi) with the MPI library's own text and class.
@@ -15,12 +17,6 @@ inline void check_mpi(int code, const char* call) {
 
 [[nodiscard]] std::string mpi_error_text(int code);
 [[nodiscard]] int mpi_error_class(int code);
-
-/// MPIX_ERR_PROC_FAILED; 0 where the MPI library has no such class.
-[[nodiscard]] int class_of_ended_process();
-
-/// Whether MPI says so since a process has ended, or since the program has revoked the communicator for that.
-[[nodiscard]] bool is_of_ended_process(int code);
 
 /// Destructors that may run later must call nothing else of MPI then.
 [[nodiscard]] bool mpi_is_finalized();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "mpi/check.hpp"
+#include "mpi/ended_class.hpp"
 #include "runtime/carriers/node/shared_segment.hpp"
 
 namespace laneway {
