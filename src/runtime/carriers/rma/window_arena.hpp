@@ -39,7 +39,6 @@ class WindowArena : public std::enable_shared_from_this<WindowArena> {
   /// @}
 
  private:
-  void check_open() const;
   void give_back(std::int64_t begin, std::int64_t bytes);
 
   const Window& window_;

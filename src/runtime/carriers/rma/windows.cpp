@@ -322,28 +322,24 @@ std::int64_t WindowArena::offset(const std::byte* piece) const {
 }
 
 void WindowArena::put(Rank peer, const std::byte* from, std::int64_t offset, std::int64_t bytes) const {
-  check_open();
+  require_open(window_);
   window_.put(peer, from, offset, bytes);
 }
 
 void WindowArena::raise(Rank peer, const std::uint64_t* word, std::int64_t offset) const {
-  check_open();
+  require_open(window_);
   window_.accumulate(peer, word, MPI_UINT64_T, offset, MPI_REPLACE);
 }
 
 void WindowArena::flush(Rank peer) const {
-  check_open();
+  require_open(window_);
   window_.flush(peer);
 }
 
 void WindowArena::advance() const {
-  check_open();
+  require_open(window_);
   advance_mpi(comm_);
   window_.sync();
-}
-
-void WindowArena::check_open() const {
-  require_open(window_);
 }
 
 void free_windows() noexcept {
