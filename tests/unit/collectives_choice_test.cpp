@@ -150,6 +150,27 @@ TEST(DenseChoice, LargeVectorsPassTheBusiestLinkOnce) {
   }
 }
 
+/// The shorter a vector and the more nodes it passes, the shorter are its segments: else the last node has to wait for as
+/// many whole vectors as there are links. What no other node waits for is not cut.
+TEST(DenseChoice, SegmentsOfVectorsAreAsShortAsLatencyAllows) {
+  const Parameters parameters = Parameters::read("cluster-4x4-200mbit");
+  const auto segment = [&](Dense kind, std::int64_t bytes, std::vector<Rank> nodes) {
+    const Layout layout = cases::layout_of(nodes);
+    const DenseSettings settings = with_segments({}, {kind, 0, bytes, 8, false, true}, layout, parameters);
+    return settings.segment_bytes;
+  };
+  const std::int64_t uncut = DenseSettings().segment_bytes;
+  for (const Dense kind : {Dense::bcast, Dense::reduce}) {
+    EXPECT_LE(segment(kind, 65536, {4, 4, 4, 4}), 16384);
+    EXPECT_LE(segment(kind, 65536, {2, 2, 2, 2, 2, 2, 2, 2}), segment(kind, 65536, {4, 4, 4, 4}));
+    EXPECT_LE(segment(kind, 65536, {4, 4, 4, 4}), segment(kind, 1 << 20, {4, 4, 4, 4}));
+    EXPECT_EQ(segment(kind, 1 << 30, {4, 4, 4, 4}), uncut);
+    EXPECT_EQ(segment(kind, 65536, {8, 8}), uncut);
+    EXPECT_GT(segment(kind, 0, {4, 4, 4, 4}), 0);
+  }
+  EXPECT_EQ(segment(Dense::alltoall, 65536, {4, 4, 4, 4}), uncut);
+}
+
 /// Lanes of three nodes are rings. By halves and doubling the node that gets the third one's vector would send two.
 TEST(DenseChoice, LanesOfThreeNodesAreRings) {
   const Layout layout = cases::layout_of({5, 3, 8});

@@ -1,7 +1,9 @@
 #include "algorithms/collective/choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "algorithms/collective/cost_parts.hpp"
@@ -74,8 +76,24 @@ double predict(const DenseCost& cost, const Parameters& parameters, const Layout
                  of_rules);
 }
 
+DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, const Layout& layout,
+                            const Parameters& parameters) {
+  const bool is_on_its_way = facts.kind == Dense::bcast || facts.kind == Dense::reduce;
+  constexpr std::int64_t least = 4096;  // of a node's link; less is work of its ends
+  const std::optional<LinearCost> message = message_cost(parameters, Medium::network, least);
+  if (!is_on_its_way || layout.regions() < 3 || settings.segment_bytes <= least || !message) return settings;
+  const auto bytes = static_cast<double>(std::max<std::int64_t>(facts.bytes, 1));
+  const double byte = injection_seconds({1, bytes}, parameters) / bytes;
+  if (byte <= 0) return settings;
+  const double best = std::sqrt(bytes * message->alpha / (byte * (layout.regions() - 2)));
+  while (settings.segment_bytes > least && static_cast<double>(settings.segment_bytes) > best)
+    settings.segment_bytes /= 2;
+  return settings;
+}
+
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
-                              const DenseSettings& settings, OnNode on_node) {
+                              const DenseSettings& unsegmented, OnNode on_node) {
+  const DenseSettings settings = with_segments(unsegmented, facts, layout, parameters);
   DenseChoice choice;
   const dense::Shape shape(facts, layout, settings);
   for (const DenseRule& rule : dense_rules())

@@ -83,7 +83,7 @@ Tree chain(const Group& group, Rank root) {
 }
 
 std::int64_t lane_segment(const Layout& layout, std::int64_t segment_bytes) {
-  constexpr std::int64_t least = 4096;  // less is latency
+  constexpr std::int64_t least = 1024;  // less is latency
   return segment_bytes > 0 ? std::max(segment_bytes / layout.largest(), std::min(segment_bytes, least)) : 0;
 }
 

@@ -212,7 +212,8 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
 
 Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm,
                 const CheckedCollective& checked) {
-  const DenseSettings settings = settings_of(known.hints);
+  const DenseSettings settings =
+      with_segments(settings_of(known.hints), checked.facts, known.layout, *known.parameters);
   DenseCall blocks = checked.blocks();
   if (asks_for_sizes(rule, checked.call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
   return make_dense_plan(rule, blocks, known.layout, settings);
