@@ -150,8 +150,8 @@ TEST(DenseChoice, LargeVectorsPassTheBusiestLinkOnce) {
   }
 }
 
-/// The shorter a vector and the more nodes it passes, the shorter are its segments: else the last node has to wait for as
-/// many whole vectors as there are links. What no other node waits for is not cut.
+/// The shorter a vector and the more nodes it passes, the shorter are its segments: else the last node has to wait for
+/// as many whole vectors as there are links. What no other node waits for is not cut.
 TEST(DenseChoice, SegmentsOfVectorsAreAsShortAsLatencyAllows) {
   const Parameters parameters = Parameters::read("cluster-4x4-200mbit");
   const auto segment = [&](Dense kind, std::int64_t bytes, std::vector<Rank> nodes) {

@@ -30,9 +30,9 @@ enum class OnNode : std::uint8_t { messages, memory };
 [[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, const Layout& layout,
                              OnNode on_node = OnNode::messages);
 
-/// With the length of segments that passes a vector from node to node in the least time: after the first node, a segment
-/// more on each link, and the latency of each segment. As of a pipeline in J. Pjesivac-Grbovic et al.: Performance
-/// analysis of MPI collective operations, Cluster Computing 10 (2007); at most what `settings` has, a power
+/// With the length of segments that passes a vector from node to node in the least time: after the first node, a
+/// segment more on each link, and the latency of each segment. As of a pipeline in J. Pjesivac-Grbovic et al.:
+/// Performance analysis of MPI collective operations, Cluster Computing 10 (2007); at most what `settings` has, a power
 /// of two. Blocks, of which a rank has one for each other, keep that.
 [[nodiscard]] DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, const Layout& layout,
                                           const Parameters& parameters);

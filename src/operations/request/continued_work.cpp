@@ -23,8 +23,8 @@ ContinuationsHeld::~ContinuationsHeld() {
 }
 
 ContinuedWork::ContinuedWork(std::unique_ptr<Work> work, int rank, CodeOfFailure code_of_failure)
-    : work_(std::move(work)), rank_(rank), code_of_failure_(code_of_failure) {
-  activity_.list(*this, work_->advanced_by() == Progress::by_thread ? Progress::by_thread : Progress::in_calls);
+    : WrappedWork(std::move(work)), rank_(rank), code_of_failure_(code_of_failure) {
+  activity_.list(*this, list_of(*work_));
 }
 
 void ContinuedWork::on_arrival(EdgePartition arrival, Continuation continuation) {

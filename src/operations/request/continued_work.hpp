@@ -3,13 +3,10 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "operations/request/edge_partitions.hpp"
-#include "operations/request/work.hpp"
+#include "operations/request/wrapped_work.hpp"
 #include "runtime/executor/progress.hpp"
 
 namespace laneway {
@@ -31,7 +28,7 @@ class ContinuationsHeld {
 
 /// Work whose end, and whose arrivals, functions are called for by whoever advances the process's exchanges. It is in a
 /// list whatever its own work needs; one thread at a time advances it, and calls.
-class ContinuedWork final : public Work, private Progressive {
+class ContinuedWork final : public WrappedWork, private Progressive {
  public:
   /// The MPI error code of the exception that is being handled, for a rank of the communicator.
   using CodeOfFailure = int (*)(int rank);
@@ -54,31 +51,11 @@ class ContinuedWork final : public Work, private Progressive {
   /// @}
 
   [[nodiscard]] ContinuedWork* continued() override { return this; }
-  [[nodiscard]] WordReadyWork* with_words() override { return work_->with_words(); }
   [[nodiscard]] bool start() override;
   [[nodiscard]] bool test() override;
   [[nodiscard]] bool done() override;
   [[nodiscard]] bool active() const override { return activity_.active() || work_->active(); }
   [[nodiscard]] WorkState state() const override;
-  [[nodiscard]] bool claim() override { return state() == WorkState::inactive && work_->claim(); }
-  void unclaim() override { work_->unclaim(); }
-  [[nodiscard]] const Plan& plan() const override { return work_->plan(); }
-  [[nodiscard]] Statistics statistics() const override { return work_->statistics(); }
-  void fill(MPI_Status& status) const override { work_->fill(status); }
-  [[nodiscard]] Device device() const override { return work_->device(); }
-  [[nodiscard]] MPI_Comm users() const override { return work_->users(); }
-  [[nodiscard]] const StagingArena* shared_staging() const override { return work_->shared_staging(); }
-  [[nodiscard]] Progress advanced_by() const override { return work_->advanced_by(); }
-  std::string_view set_buffers(Buffers buffers) override { return work_->set_buffers(buffers); }
-  void set_stream(std::optional<lnw_device_stream> stream) override { work_->set_stream(stream); }
-  [[nodiscard]] bool has_partitions() const override { return work_->has_partitions(); }
-  void ready(int partition) override { work_->ready(partition); }
-  [[nodiscard]] bool arrived(int partition) override { return work_->arrived(partition); }
-  [[nodiscard]] const EdgePartitions* edge_partitions() const override { return work_->edge_partitions(); }
-  [[nodiscard]] bool fire_once(int event) override { return work_->fire_once(event); }
-  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const override { return work_->events(); }
-  [[nodiscard]] bool reached(int event) const override { return work_->reached(event); }
-  [[nodiscard]] int next_arrival() override { return work_->next_arrival(); }
 
  private:
   struct Awaited {
@@ -95,7 +72,6 @@ class ContinuedWork final : public Work, private Progressive {
   [[nodiscard]] bool is_calling_here() const;
   void refuse_from_within() const;
 
-  std::unique_ptr<Work> work_;
   int rank_;
   CodeOfFailure code_of_failure_;
   Continuation on_complete_;

@@ -21,12 +21,13 @@ std::size_t partitions_of(const Work& work) {
 
 }  // namespace
 
-WordReadyWork::WordReadyWork(std::unique_ptr<Work>& work, const Device& device) : marks_(partitions_of(*work)) {
+WordReadyWork::WordReadyWork(std::unique_ptr<Work>& work, const Device& device)
+    : WrappedWork(nullptr), marks_(partitions_of(*work)) {
   if (device)
     flags_ = DeviceFlags(device, marks_.size());
   else
     host_words_.resize(marks_.size());
-  activity_.list(*this, work->advanced_by() == Progress::by_thread ? Progress::by_thread : Progress::in_calls);
+  activity_.list(*this, list_of(*work));
   work_ = std::move(work);
 }
 

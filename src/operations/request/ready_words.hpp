@@ -6,12 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
 
-#include "operations/request/edge_partitions.hpp"
-#include "operations/request/work.hpp"
+#include "operations/request/wrapped_work.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/executor/progress.hpp"
 
@@ -21,7 +18,7 @@ namespace laneway {
 /// writes 1 there, a kernel for example, makes the partition ready. Who advances the process's exchanges looks at the
 /// words of those that are not ready yet, and sets a word back when it has seen it: so that nobody has to count
 /// exchanges, and a word that is written before the exchange starts counts for it.
-class WordReadyWork final : public Work, private Progressive {
+class WordReadyWork final : public WrappedWork, private Progressive {
  public:
   /// Takes `work`, which is inactive. `device`: which reaches the words; none: the host alone. Throws Error(request) if
   /// nothing of it becomes ready, and then leaves it where it is.
@@ -36,25 +33,8 @@ class WordReadyWork final : public Work, private Progressive {
   [[nodiscard]] bool done() override { return activity_.done(nullptr); }
   [[nodiscard]] bool active() const override { return activity_.active() || work_->active(); }
   [[nodiscard]] WorkState state() const override { return activity_.active() ? WorkState::active : work_->state(); }
-  [[nodiscard]] bool claim() override { return state() == WorkState::inactive && work_->claim(); }
-  void unclaim() override { work_->unclaim(); }
-  [[nodiscard]] const Plan& plan() const override { return work_->plan(); }
-  [[nodiscard]] Statistics statistics() const override { return work_->statistics(); }
-  void fill(MPI_Status& status) const override { work_->fill(status); }
-  [[nodiscard]] Device device() const override { return work_->device(); }
-  [[nodiscard]] MPI_Comm users() const override { return work_->users(); }
-  [[nodiscard]] const StagingArena* shared_staging() const override { return work_->shared_staging(); }
-  [[nodiscard]] Progress advanced_by() const override { return work_->advanced_by(); }
-  std::string_view set_buffers(Buffers buffers) override { return work_->set_buffers(buffers); }
-  void set_stream(std::optional<lnw_device_stream> stream) override { work_->set_stream(stream); }
-  [[nodiscard]] bool has_partitions() const override { return work_->has_partitions(); }
   void ready(int partition) override;
-  [[nodiscard]] bool arrived(int partition) override { return work_->arrived(partition); }
-  [[nodiscard]] const EdgePartitions* edge_partitions() const override { return work_->edge_partitions(); }
   [[nodiscard]] bool fire_once(int event) override;
-  [[nodiscard]] std::shared_ptr<const ExchangeEvents> events() const override { return work_->events(); }
-  [[nodiscard]] bool reached(int event) const override { return work_->reached(event); }
-  [[nodiscard]] int next_arrival() override { return work_->next_arrival(); }
 
  private:
   bool progress() override;
@@ -73,7 +53,6 @@ class WordReadyWork final : public Work, private Progressive {
     std::uint64_t value = 0;
   };
 
-  std::unique_ptr<Work> work_;
   std::vector<std::atomic<std::uint64_t>> marks_;  // by partition: the exchange in which it has become ready last
   DeviceFlags flags_;                              // or, where no device reaches them:
   std::vector<HostWord> host_words_;
