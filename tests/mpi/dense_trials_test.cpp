@@ -295,6 +295,29 @@ TEST_F(DenseTrialsTest, RepeatedCallsSendNoMessageInsideANode) {
   }
 }
 
+/// All ranks see that its counts are equal, and it uses the same memory.
+TEST_F(DenseTrialsTest, AReduceScatterWithEqualCountsIsThatOfABlock) {
+  const Setting transport("LANEWAY_TRANSPORT", "node");
+  const Setting collective("LANEWAY_COLLECTIVE", "reduce_scatter:hierarchical");
+  node_of_rank.clear();
+  const Comm comm = copy_of_world();
+  constexpr int each = 3;
+  const std::vector<int> equal(static_cast<std::size_t>(size()), each);
+  std::vector<int> mine(static_cast<std::size_t>(size() * each));
+  std::iota(mine.begin(), mine.end(), 100 * rank());
+  std::vector<int> sums(each), expected(each);
+  PMPI_Reduce_scatter(mine.data(), expected.data(), equal.data(), MPI_INT, MPI_SUM, comm.get());
+  for (int n = 0; n < 8; ++n) {
+    if (n == 3) counts = {};
+    sums.assign(each, -1);
+    EXPECT_MPI(LNW_Reduce_scatter(mine.data(), sums.data(), equal.data(), MPI_INT, MPI_SUM, comm.get()));
+    EXPECT_EQ(sums, expected) << n;
+  }
+  const Counts counted = counts;
+  EXPECT_EQ(sum(counted.inside), 0);
+  EXPECT_EQ(sum(counted.own), 0);
+}
+
 /// Once a communicator knows its layout, nothing that setup sends grows with the number of ranks.
 TEST_F(DenseTrialsTest, AllreduceIsSetUpWithoutMessagesThatGrowWithRanks) {
   const Setting machine("LANEWAY_MACHINE", "node:* rank:2");

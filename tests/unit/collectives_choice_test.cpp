@@ -171,6 +171,15 @@ TEST(DenseChoice, SegmentsOfVectorsAreAsShortAsLatencyAllows) {
   EXPECT_EQ(segment(Dense::alltoall, 65536, {4, 4, 4, 4}), uncut);
 }
 
+/// Of a short vector leaders send the sums of their nodes: a message of each in each round.
+TEST(DenseChoice, ShortReduceScattersHaveFewMessages) {
+  const Layout layout = cases::layout_of({4, 4, 4, 4});
+  const Parameters parameters = Parameters::read("cluster-4x4-200mbit");
+  const DenseChoice choice =
+      choose_dense_rule({Dense::reduce_scatter, 0, 1024, 8, false, true}, layout, parameters, {}, OnNode::memory);
+  EXPECT_EQ(count(*choice.rule, layout, {}, 1024).all.network.messages, 8) << choice.reason;
+}
+
 /// Lanes of three nodes are rings. By halves and doubling the node that gets the third one's vector would send two.
 TEST(DenseChoice, LanesOfThreeNodesAreRings) {
   const Layout layout = cases::layout_of({5, 3, 8});

@@ -57,11 +57,23 @@ CollectiveCall CallClass::call(Buffers buffers) const {
   return call;
 }
 
+namespace {
+
+/// With equal counts, which all ranks give, a reduce_scatter is that of a block.
+DenseKind kind_of(const CollectiveCall& call, Rank ranks) {
+  if (call.kind != DenseKind::reduce_scatter) return call.kind;
+  for (Rank rank = 1; rank < ranks; ++rank)
+    if (call.receive.counts[rank] != call.receive.counts[0]) return call.kind;
+  return DenseKind::reduce_scatter_block;
+}
+
+}  // namespace
+
 std::optional<CallClass> class_of(const CheckedCollective& checked) {
   const CollectiveCall& call = checked.call;
-  if (!has_equal_blocks(call.kind)) return std::nullopt;
   CallClass found;
-  found.kind = call.kind;
+  found.kind = kind_of(call, checked.ranks);
+  if (!has_equal_blocks(found.kind)) return std::nullopt;
   found.root = has_root(call.kind) ? call.root : 0;
   found.in_place = is_in_place(call) && !is_root_in_place(call);
   found.count = checked.block_bytes;
@@ -69,7 +81,7 @@ std::optional<CallClass> class_of(const CheckedCollective& checked) {
     if (!is_predefined_operator(call.op) || !is_predefined(call.receive.type)) return std::nullopt;
     found.op = call.op;
     found.element = call.receive.type;
-    found.count = call.receive.count;
+    found.count = call.kind == found.kind ? call.receive.count : call.receive.counts[0];
   }
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (found.count < 0 || found.count > most / checked.ranks) return std::nullopt;

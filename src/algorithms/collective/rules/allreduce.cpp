@@ -109,9 +109,12 @@ void node_aware(PlanWriter& writer, const DenseCall& call, const Layout& layout,
   broadcast(writer, tree, sum, settings.segment_bytes);
 }
 
+DenseCost between_leaders_cost(const Shape& s) {
+  return along_lanes(s, WholeCost(s.layout.regions(), s.facts.bytes, true), 1);
+}
+
 DenseCost node_aware_cost(const Shape& s) {
-  const DenseCost between = along_lanes(s, WholeCost(s.layout.regions(), s.facts.bytes, true), 1);
-  return add(up_and_down(s, s.is_short(), segments(s, s.bytes)), between);
+  return add(up_and_down(s, s.is_short(), segments(s, s.bytes)), between_leaders_cost(s));
 }
 
 /// J. L. Traeff, S. Hunold, CLUSTER 2020: reduce_scatter on the node, allreduce along lanes, allgather on the node.

@@ -26,21 +26,24 @@ namespace reduce_scatter {
 
 namespace {
 
-/// A copy of the vector, which rules that work in it may change.
+/// The vector of the call's rank, and as much memory in which rules may work.
 struct Copy {
+  Segment all;
   Segment data;
-  Cuts cuts;
+  Cuts cuts;  // of both, by rank
+
+  Copy(PlanWriter& writer, const DenseCall& call, const Layout& layout) : all{input(call, 0).buffer, {}} {
+    cuts.at.push_back(0);
+    for (Rank rank = 0; rank < layout.ranks(); ++rank) {
+      all.ranges.append(input(call, rank).ranges);
+      cuts.at.push_back(all.ranges.bytes());
+    }
+    data = staged(writer, all.ranges.bytes());
+  }
 };
 Copy copy_of_vector(PlanWriter& writer, const DenseCall& call, const Layout& layout) {
-  Copy copy;
-  Segment all{input(call, 0).buffer, {}};
-  copy.cuts.at.push_back(0);
-  for (Rank rank = 0; rank < layout.ranks(); ++rank) {
-    all.ranges.append(input(call, rank).ranges);
-    copy.cuts.at.push_back(all.ranges.bytes());
-  }
-  copy.data = staged(writer, all.ranges.bytes());
-  writer.move(all, copy.data);
+  Copy copy(writer, call, layout);
+  writer.move(copy.all, copy.data);
   return copy;
 }
 
@@ -147,6 +150,38 @@ DenseCost node_aware_cost(const Shape& s) {
   return add(near, across(s, s.nodes > 1 ? 1 : 0, s.nodes - 1, (s.nodes - 1) * part, s.members));
 }
 
+/// Short vectors are not worth the messages of their parts: leaders have sums of whole ones, and give each rank its
+/// part.
+void hierarchical(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
+  const Copy copy(writer, call, layout);
+  const Group region = region_of(layout, call.rank);
+  const Rank leader = region.rank(0);
+  const bool is_short = settings.is_short(copy.all.ranges.bytes());
+  reduce(writer, tree_inside(is_short)(region, 0), copy.all, copy.data, call.combination, settings.segment_bytes,
+         is_short);
+  allreduce_doubling(writer, leaders_of(layout, leader, call.rank), copy.data, call.combination);
+  if (call.rank != leader) {
+    writer.receive(leader, {output(call, 0)});
+    return;
+  }
+  for (const Rank member : region.ranks)
+    if (member != leader) writer.send(member, {part(copy.data, copy.cuts, member)});
+  writer.move(part(copy.data, copy.cuts, leader), output(call, 0));
+}
+
+DenseCost hierarchical_cost(const Shape& s) {
+  const TreeShape tree(s.members, s.is_short() ? short_radix_inside : 2);
+  const double pieces = segments(s, s.bytes);
+  const double part = s.bytes / s.ranks;
+  const double others = s.members - 1;
+  DenseCost near = inside(s, tree.levels + (others > 0 ? 1 : 0), tree.children * pieces + others,
+                          tree.children * s.bytes + others * part, tree.children * s.bytes, 0);
+  const double members = s.ranks - s.nodes;  // that are no leaders
+  near.all.node = {members * (pieces + 1), members * (s.bytes + part), s.nodes * tree.parents + members};
+  near.all.combined_bytes = members * s.bytes;
+  return add(near, allreduce::between_leaders_cost(s));
+}
+
 std::vector<DenseRule> rules() {
   return {
       {Dense::reduce_scatter, "pairwise", "each part goes to its rank, which combines in the order of ranks",
@@ -156,6 +191,8 @@ std::vector<DenseRule> rules() {
        recursive_halving, recursive_halving_cost},
       {Dense::reduce_scatter, "node_aware", "the transpose of multi_lane of allgather", cited::multi_lane, relays,
        node_aware, node_aware_cost},
+      {Dense::reduce_scatter, "hierarchical", "one leader a node, whose ranks get their parts of its sum from it",
+       cited::all_to_all, relays, hierarchical, hierarchical_cost},
   };
 }
 

@@ -43,7 +43,7 @@ namespace reduction {
 Cost ordered_cost;
 }
 namespace allreduce {
-Cost ring_cost, rabenseifner_cost;
+Cost ring_cost, rabenseifner_cost, between_leaders_cost;
 }
 namespace one_hop {
 /// From the root to all ranks of its node, each of which passes on to the leaders of some other nodes, and these to
