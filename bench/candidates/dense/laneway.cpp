@@ -72,11 +72,40 @@ MPI_Comm with_rule(const std::string& rule, const DenseTask& task) {
   return comm;
 }
 
-int elements_of(const DenseTask& task) {
-  return static_cast<int>(task.dense.elements());
-}
-int bytes_of(const DenseTask& task) {
-  return static_cast<int>(task.dense.bytes);
+/// Calls f(blocking, nonblocking, persistent, arguments that they have in common...) for the task's operation.
+template <class F>
+void with_operation(const DenseTask& task, F&& f) {
+  const DenseBlocks& b = task.blocks;
+  std::byte* const in = task.receive.data();
+  const std::byte* const out = task.send.data();
+  const Rank root = task.dense.root;
+  const int bytes = static_cast<int>(task.dense.bytes);
+  const int elements = static_cast<int>(task.dense.elements());
+  switch (task.dense.kind) {
+    case DenseKind::alltoall:
+      return f(LNW_Alltoall, LNW_Ialltoall, LNW_Alltoall_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
+    case DenseKind::alltoallv:
+      return f(LNW_Alltoallv, LNW_Ialltoallv, LNW_Alltoallv_init, out, b.send_counts.data(),
+               b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(), b.receive_displacements.data(),
+               MPI_BYTE);
+    case DenseKind::allgather:
+      return f(LNW_Allgather, LNW_Iallgather, LNW_Allgather_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
+    case DenseKind::gather:
+      return f(LNW_Gather, LNW_Igather, LNW_Gather_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
+    case DenseKind::scatter:
+      return f(LNW_Scatter, LNW_Iscatter, LNW_Scatter_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
+    case DenseKind::bcast:
+      return f(LNW_Bcast, LNW_Ibcast, LNW_Bcast_init, in, bytes, MPI_BYTE, root);
+    case DenseKind::reduce:
+      return f(LNW_Reduce, LNW_Ireduce, LNW_Reduce_init, out, in, elements, MPI_DOUBLE, MPI_SUM, root);
+    case DenseKind::allreduce:
+      return f(LNW_Allreduce, LNW_Iallreduce, LNW_Allreduce_init, out, in, elements, MPI_DOUBLE, MPI_SUM);
+    case DenseKind::reduce_scatter:
+      return f(LNW_Reduce_scatter, LNW_Ireduce_scatter, LNW_Reduce_scatter_init, out, in, b.receive_counts.data(),
+               MPI_DOUBLE, MPI_SUM);
+    default:
+      return f(LNW_Barrier, LNW_Ibarrier, LNW_Barrier_init);
+  }
 }
 
 class LanewayBlocking final : public DenseCandidate {
@@ -88,44 +117,7 @@ class LanewayBlocking final : public DenseCandidate {
   [[nodiscard]] std::string choice() const override;
 
   void run() override {
-    const DenseBlocks& b = task_.blocks;
-    std::byte* const in = task_.receive.data();
-    const std::byte* const out = task_.send.data();
-    const Rank root = task_.dense.root;
-    const int bytes = bytes_of(task_);
-    switch (task_.dense.kind) {
-      case DenseKind::alltoall:
-        LNW_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_);
-        break;
-      case DenseKind::alltoallv:
-        LNW_Alltoallv(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(),
-                      b.receive_displacements.data(), MPI_BYTE, comm_);
-        break;
-      case DenseKind::allgather:
-        LNW_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_);
-        break;
-      case DenseKind::gather:
-        LNW_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_);
-        break;
-      case DenseKind::scatter:
-        LNW_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_);
-        break;
-      case DenseKind::bcast:
-        LNW_Bcast(in, bytes, MPI_BYTE, root, comm_);
-        break;
-      case DenseKind::reduce:
-        LNW_Reduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, root, comm_);
-        break;
-      case DenseKind::allreduce:
-        LNW_Allreduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, comm_);
-        break;
-      case DenseKind::reduce_scatter:
-        LNW_Reduce_scatter(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, comm_);
-        break;
-      default:
-        LNW_Barrier(comm_);
-        break;
-    }
+    with_operation(task_, [&](auto blocking, auto, auto, auto... arguments) { blocking(arguments..., comm_); });
   }
 
  private:
@@ -141,54 +133,12 @@ class LanewayNonblocking final : public DenseCandidate {
       : task_(task), comm_(task.communicators.get(rule, [&] { return with_rule(rule, task); })) {}
 
   void run() override {
-    LNW_Request request = start();
+    LNW_Request request = LNW_REQUEST_NULL;
+    with_operation(task_, [&](auto, auto begin, auto, auto... arguments) { begin(arguments..., comm_, &request); });
     LNW_Wait(&request, MPI_STATUS_IGNORE);
   }
 
  private:
-  LNW_Request start() {
-    LNW_Request request = LNW_REQUEST_NULL;
-    const DenseBlocks& b = task_.blocks;
-    std::byte* const in = task_.receive.data();
-    const std::byte* const out = task_.send.data();
-    const Rank root = task_.dense.root;
-    const int bytes = bytes_of(task_);
-    switch (task_.dense.kind) {
-      case DenseKind::alltoall:
-        LNW_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_, &request);
-        break;
-      case DenseKind::alltoallv:
-        LNW_Ialltoallv(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(),
-                       b.receive_displacements.data(), MPI_BYTE, comm_, &request);
-        break;
-      case DenseKind::allgather:
-        LNW_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm_, &request);
-        break;
-      case DenseKind::gather:
-        LNW_Igather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_, &request);
-        break;
-      case DenseKind::scatter:
-        LNW_Iscatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm_, &request);
-        break;
-      case DenseKind::bcast:
-        LNW_Ibcast(in, bytes, MPI_BYTE, root, comm_, &request);
-        break;
-      case DenseKind::reduce:
-        LNW_Ireduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, root, comm_, &request);
-        break;
-      case DenseKind::allreduce:
-        LNW_Iallreduce(out, in, elements_of(task_), MPI_DOUBLE, MPI_SUM, comm_, &request);
-        break;
-      case DenseKind::reduce_scatter:
-        LNW_Ireduce_scatter(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, comm_, &request);
-        break;
-      default:
-        LNW_Ibarrier(comm_, &request);
-        break;
-    }
-    return request;
-  }
-
   const DenseTask& task_;
   MPI_Comm comm_;
 };
@@ -197,7 +147,9 @@ class LanewayPersistent final : public DenseCandidate {
  public:
   LanewayPersistent(const std::string& rule, const DenseTask& task) {
     const DenseHints hints(rule, task);
-    init(task, hints.get());
+    with_operation(task, [&](auto, auto, auto persistent, auto... arguments) {
+      persistent(arguments..., task.run.comm, hints.get(), &request_);
+    });
   }
   ~LanewayPersistent() override { LNW_Request_free(&request_); }
   LanewayPersistent(const LanewayPersistent&) = delete;
@@ -219,48 +171,6 @@ class LanewayPersistent final : public DenseCandidate {
   }
 
  private:
-  void init(const DenseTask& task, MPI_Info info) {
-    const DenseBlocks& b = task.blocks;
-    std::byte* const in = task.receive.data();
-    const std::byte* const out = task.send.data();
-    const Rank root = task.dense.root;
-    const int bytes = bytes_of(task);
-    switch (task.dense.kind) {
-      case DenseKind::alltoall:
-        LNW_Alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, task.run.comm, info, &request_);
-        break;
-      case DenseKind::alltoallv:
-        LNW_Alltoallv_init(out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in,
-                           b.receive_counts.data(), b.receive_displacements.data(), MPI_BYTE, task.run.comm, info,
-                           &request_);
-        break;
-      case DenseKind::allgather:
-        LNW_Allgather_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, task.run.comm, info, &request_);
-        break;
-      case DenseKind::gather:
-        LNW_Gather_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
-        break;
-      case DenseKind::scatter:
-        LNW_Scatter_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
-        break;
-      case DenseKind::bcast:
-        LNW_Bcast_init(in, bytes, MPI_BYTE, root, task.run.comm, info, &request_);
-        break;
-      case DenseKind::reduce:
-        LNW_Reduce_init(out, in, elements_of(task), MPI_DOUBLE, MPI_SUM, root, task.run.comm, info, &request_);
-        break;
-      case DenseKind::allreduce:
-        LNW_Allreduce_init(out, in, elements_of(task), MPI_DOUBLE, MPI_SUM, task.run.comm, info, &request_);
-        break;
-      case DenseKind::reduce_scatter:
-        LNW_Reduce_scatter_init(out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM, task.run.comm, info, &request_);
-        break;
-      default:
-        LNW_Barrier_init(task.run.comm, info, &request_);
-        break;
-    }
-  }
-
   LNW_Request request_ = LNW_REQUEST_NULL;
 };
 
