@@ -156,7 +156,8 @@ TEST(DenseChoice, SegmentsOfVectorsAreAsShortAsLatencyAllows) {
   const Parameters parameters = Parameters::read("cluster-4x4-200mbit");
   const auto segment = [&](Dense kind, std::int64_t bytes, std::vector<Rank> nodes) {
     const Layout layout = cases::layout_of(nodes);
-    const DenseSettings settings = with_segments({}, {kind, 0, bytes, 8, false, true}, layout, parameters);
+    const DenseRule& rule = find_dense_rule(kind, kind == Dense::alltoall ? "nonblocking" : "chain");
+    const DenseSettings settings = settled(rule, {kind, 0, bytes, 8, false, true}, layout, parameters, {});
     return settings.segment_bytes;
   };
   const std::int64_t uncut = DenseSettings().segment_bytes;

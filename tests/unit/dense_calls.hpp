@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -180,6 +182,7 @@ inline DenseCase make_dense_case(std::uint64_t seed, Dense kind) {
   DenseCase c;
   c.layout = make_layout(random);
   c.settings.leaders = random.one_of<Rank>({1, 2, 3, 4});
+  c.settings.radix = std::array<Rank, 4>{2, 3, 4, 16}[seed % 4];
   c.settings.segment_bytes = random.one_of<std::int64_t>({1, 13, 64, 65536});
   c.settings.short_bytes = random.one_of<std::int64_t>({0, 64, 4096});
   c.equal = random.chance(50);
@@ -226,12 +229,27 @@ inline Sizes sizes_for(const DenseCase& c, const DenseRule& rule, const DenseCal
   return Sizes::answered(wants, answers);
 }
 
-inline std::vector<Plan> plans_of(const DenseCase& c, const DenseRule& rule) {
-  std::vector<Plan> plans;
-  for (DenseCall call : c.calls) {
-    call.sizes = sizes_for(c, rule, call);
-    plans.push_back(make_dense_plan(rule, call, c.layout, c.settings));
+/// Round after round ranks tell others what they know by then.
+inline void pass_sizes(const DenseCase& c, const DenseRule& rule, std::vector<DenseCall>& calls) {
+  std::vector<std::vector<std::vector<SizeHop>>> hops;  // by rank
+  for (const DenseCall& call : calls) hops.push_back(passed_sizes(rule, call.rank, c.layout, c.settings));
+  for (std::size_t round = 0; round < hops.front().size(); ++round) {
+    std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>> under_way;
+    for (const DenseCall& call : calls)
+      for (const SizeHop& hop : hops[static_cast<std::size_t>(call.rank)].at(round))
+        under_way[{call.rank, hop.to}] = call.bytes_of(hop.told);
+    for (DenseCall& call : calls)
+      for (const SizeHop& hop : hops[static_cast<std::size_t>(call.rank)].at(round))
+        call.sizes.hear(hop.heard, under_way.at({hop.from, call.rank}));
   }
+}
+
+inline std::vector<Plan> plans_of(const DenseCase& c, const DenseRule& rule) {
+  std::vector<DenseCall> calls = c.calls;
+  for (DenseCall& call : calls) call.sizes = sizes_for(c, rule, call);
+  if (!c.equal) pass_sizes(c, rule, calls);
+  std::vector<Plan> plans;
+  for (const DenseCall& call : calls) plans.push_back(make_dense_plan(rule, call, c.layout, c.settings));
   return plans;
 }
 

@@ -96,6 +96,12 @@ std::uint64_t pair_of_ranks(Rank from, Rank to) {
   return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
 }
 
+/// Null: it is not there.
+const std::int64_t* find(const std::vector<std::pair<std::uint64_t, std::int64_t>>& known, std::uint64_t key) {
+  const auto it = std::ranges::lower_bound(known, key, {}, &std::pair<std::uint64_t, std::int64_t>::first);
+  return it != known.end() && it->first == key ? &it->second : nullptr;
+}
+
 }  // namespace
 
 Sizes Sizes::equal(std::int64_t bytes) {
@@ -121,13 +127,25 @@ Sizes Sizes::answered(const std::vector<Want>& wants, const std::vector<std::int
 
 std::int64_t Sizes::bytes(Rank from, Rank to) const {
   if (equal_ >= 0) return equal_;
-  const auto it =
-      std::ranges::lower_bound(known_, pair_of_ranks(from, to), {}, &std::pair<std::uint64_t, std::int64_t>::first);
-  require(it != known_.end() && it->first == pair_of_ranks(from, to), ErrorKind::internal, [&] {
+  const std::int64_t* const bytes = find(known_, pair_of_ranks(from, to));
+  require(bytes != nullptr, ErrorKind::internal, [&] {
     return "dense: nobody was asked how many bytes rank " + std::to_string(from) + " sends to rank " +
            std::to_string(to);
   });
-  return it->second;
+  return *bytes;
+}
+
+void Sizes::hear(const std::vector<std::uint64_t>& items, const std::vector<std::int64_t>& bytes) {
+  require(items.size() == bytes.size(), ErrorKind::argument, "dense: not as many sizes as are passed on");
+  for (std::size_t i = 0; i < items.size(); ++i) passed_.emplace_back(items[i], bytes[i]);
+  std::ranges::sort(passed_);
+}
+
+std::int64_t Sizes::passed(std::uint64_t item) const {
+  const std::int64_t* const bytes = find(passed_, item);
+  require(bytes != nullptr, ErrorKind::internal,
+          [&] { return "dense: nobody has told how long item " + std::to_string(item) + " is"; });
+  return *bytes;
 }
 
 std::int64_t DenseCall::bytes(Rank from, Rank to) const {
@@ -143,6 +161,18 @@ std::int64_t DenseCall::bytes(Rank from, Rank to) const {
     if (to == rank) return receive.bytes(0);
   }
   return sizes.bytes(from, to);
+}
+
+std::vector<std::int64_t> DenseCall::bytes_of(const std::vector<Passed>& told) const {
+  std::vector<std::int64_t> all;
+  all.reserve(told.size());
+  for (const Passed& passed : told) {
+    std::int64_t sum = passed.begins ? 0 : sizes.passed(passed.item);
+    if (passed.begins)
+      for (const auto& [from, to] : passed.blocks) sum += bytes(from, to);
+    all.push_back(sum);
+  }
+  return all;
 }
 
 }  // namespace laneway

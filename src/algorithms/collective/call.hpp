@@ -75,6 +75,22 @@ struct Want {
   friend bool operator==(const Want&, const Want&) = default;
 };
 
+/// Blocks that hop together, and whose bytes each rank must know that passes them on. `item`: a number that all ranks
+/// have for it.
+struct Passed {
+  std::uint64_t item = 0;
+  bool begins = false;                        ///< here; else this rank has heard of it
+  std::vector<std::pair<Rank, Rank>> blocks;  ///< (from, to), where it begins
+};
+/// The first phase of a hop, in which sizes go the way of the data: what this rank tells one other, and what it hears
+/// of another one. Items whose hop is the last are not among them: their receivers know the size.
+struct SizeHop {
+  Rank to = 0;
+  Rank from = 0;
+  std::vector<Passed> told;
+  std::vector<std::uint64_t> heard;
+};
+
 /// What a rank knows of the sizes of others' blocks.
 class Sizes {
  public:
@@ -88,9 +104,17 @@ class Sizes {
   /// Throws Error(internal) where nobody was asked.
   [[nodiscard]] std::int64_t bytes(Rank from, Rank to) const;
 
+  /// Of items that this rank passes on. Throws Error(argument) if the numbers differ.
+  void hear(const std::vector<std::uint64_t>& items, const std::vector<std::int64_t>& bytes);
+  /// Throws Error(internal) where nothing was heard of it.
+  [[nodiscard]] std::int64_t passed(std::uint64_t item) const;
+
  private:
+  using Known = std::vector<std::pair<std::uint64_t, std::int64_t>>;  // ascending
+
   std::int64_t equal_ = -1;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> known_;  // ascending (from, to)
+  Known known_;   // by (from, to)
+  Known passed_;  // by item
 };
 
 /// One rank's call of a dense operation. A plain value. Blocks are those of the arguments, offsets in bytes:
@@ -125,6 +149,8 @@ struct DenseCall {
 
   /// Of the block from one rank to another one: from own arguments where they say it. alltoall, gather, scatter.
   [[nodiscard]] std::int64_t bytes(Rank from, Rank to) const;
+  /// What is told of items.
+  [[nodiscard]] std::vector<std::int64_t> bytes_of(const std::vector<Passed>& told) const;
 };
 
 }  // namespace laneway

@@ -1,6 +1,7 @@
 #include "algorithms/collective/choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -76,6 +77,8 @@ double predict(const DenseCost& cost, const Parameters& parameters, const Layout
                  of_rules);
 }
 
+namespace {
+
 DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, const Layout& layout,
                             const Parameters& parameters) {
   const bool is_on_its_way = facts.kind == Dense::bcast || facts.kind == Dense::reduce;
@@ -91,14 +94,38 @@ DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, con
   return settings;
 }
 
+DenseSettings with_radix(const DenseRule& rule, const DenseFacts& facts, const Layout& layout,
+                         const Parameters& parameters, const DenseSettings& settings) {
+  if (settings.radix != 0 || !rule.traits.hops) return settings;
+  constexpr std::array<Rank, 4> radices = {2, 4, 8, 16};  // more are nearly a message to each
+  DenseSettings best = settings;
+  double least = 0;
+  for (const Rank radix : radices) {
+    DenseSettings tried = settings;
+    tried.radix = radix;
+    const double seconds = predict(rule.cost({facts, layout, tried}), parameters, layout);
+    if (best.radix != 0 && seconds >= least) continue;
+    best = tried;
+    least = seconds;
+  }
+  return best;
+}
+
+}  // namespace
+
+DenseSettings settled(const DenseRule& rule, const DenseFacts& facts, const Layout& layout,
+                      const Parameters& parameters, const DenseSettings& settings) {
+  return with_radix(rule, facts, layout, parameters, with_segments(settings, facts, layout, parameters));
+}
+
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
-                              const DenseSettings& unsegmented, OnNode on_node) {
-  const DenseSettings settings = with_segments(unsegmented, facts, layout, parameters);
+                              const DenseSettings& settings, OnNode on_node) {
   DenseChoice choice;
-  const dense::Shape shape(facts, layout, settings);
-  for (const DenseRule& rule : dense_rules())
-    if (applies(rule, facts) && rule.traits.windows == Windows::none)
-      choice.candidates.push_back({&rule, predict(rule.cost(shape), parameters, layout, on_node)});
+  for (const DenseRule& rule : dense_rules()) {
+    if (!applies(rule, facts) || rule.traits.windows != Windows::none) continue;
+    const DenseSettings with = settled(rule, facts, layout, parameters, settings);
+    choice.candidates.push_back({&rule, predict(rule.cost({facts, layout, with}), parameters, layout, on_node)});
+  }
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);
   choice.rule = choice.candidates.front().rule;

@@ -30,17 +30,17 @@ enum class OnNode : std::uint8_t { messages, memory };
 [[nodiscard]] double predict(const DenseCost& cost, const Parameters& parameters, const Layout& layout,
                              OnNode on_node = OnNode::messages);
 
-/// With the length of segments that passes a vector from node to node in the least time: after the first node, a
-/// segment more on each link, and the latency of each segment. As of a pipeline in J. Pjesivac-Grbovic et al.:
-/// Performance analysis of MPI collective operations, Cluster Computing 10 (2007); at most what `settings` has, a power
-/// of two. Blocks, of which a rank has one for each other, keep that.
-[[nodiscard]] DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, const Layout& layout,
-                                          const Parameters& parameters);
+/// What nobody has asked for, as it costs least by a rule: the radix, where the rule has one, and the length of
+/// segments in which a vector passes node after node. Of a pipeline the last node waits for a segment more on each
+/// link, and each segment has its latency (J. Pjesivac-Grbovic et al.: Performance analysis of MPI collective
+/// operations, Cluster Computing 10, 2007); a power of two, at most what `settings` has. Equal on all ranks.
+[[nodiscard]] DenseSettings settled(const DenseRule& rule, const DenseFacts& facts, const Layout& layout,
+                                    const Parameters& parameters, const DenseSettings& settings);
 
 /// The rule that is expected to be the fastest of those that apply. Windows are for those who ask for them: no model
 /// knows what an MPI library makes of them. From facts that all ranks share alone, so that all
 /// choose the same.
 [[nodiscard]] DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
-                                            const DenseSettings& unsegmented = {}, OnNode on_node = OnNode::messages);
+                                            const DenseSettings& settings = {}, OnNode on_node = OnNode::messages);
 
 }  // namespace laneway

@@ -53,6 +53,12 @@ struct TreeShape {
 inline int rounds(double n) {
   return n > 1 ? static_cast<int>(std::ceil(std::log2(n))) : 0;
 }
+/// Digits of numbers below n.
+inline int digits(std::int64_t n, std::int64_t radix) {
+  int all = 0;
+  for (std::int64_t unit = 1; unit < n; unit *= radix) ++all;
+  return all;
+}
 /// By the distance 1, 2, 4 ... of a round.
 template <class F>
 RoundBytes bytes_of_rounds(F&& bytes) {
@@ -102,11 +108,11 @@ inline DenseCost across(const Shape& s, double rounds, double messages, double b
   return cost;
 }
 
-/// Of steps to the rank 1, 2, 4 ... further: those shorter than a node lead to another one at most once in a row, where
-/// a node's ranks follow each other.
-inline DenseCost along_ways(DenseCost cost, const Layout& layout) {
-  const int all = rounds(layout.ranks());
-  const int near = std::min(rounds(layout.largest()), all);
+/// Of steps to the rank 1, 2, 4 ... further, or so for another radix: those shorter than a node lead to another one at
+/// most once in a row, where a node's ranks follow each other.
+inline DenseCost along_ways(DenseCost cost, const Layout& layout, std::int64_t radix = 2) {
+  const int all = digits(layout.ranks(), radix);
+  const int near = std::min(digits(layout.largest(), radix), all);
   if (layout.placement() != Layout::Placement::blocks) return cost;
   if (layout.regions() > 1) cost.network.waits = std::min<double>(cost.network.waits, all - near + (near > 0 ? 1 : 0));
   cost.node.waits = all - cost.network.waits;

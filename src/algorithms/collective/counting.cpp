@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "algorithms/collective/groups.hpp"
+
 namespace laneway::dense {
 
 namespace {
@@ -115,6 +117,34 @@ struct Steps {
   static constexpr bool in_blocks = false;
 };
 
+/// As Steps around, to several ranks in each round.
+struct Hops {
+  Rank ranks;
+  std::int64_t radix;
+  double bytes;
+
+  template <class F>
+  void for_each(Rank rank, F&& f) const {
+    int rounds = 0;
+    for_each_hop(ranks, radix, [&](std::int64_t unit, std::int64_t distance) {
+      if (distance == unit) ++rounds;
+      const double sent = static_cast<double>(items_of_hop(ranks, radix, unit, distance)) * bytes;
+      f(rounds - 1, static_cast<Rank>((rank + distance) % ranks), sent, true);
+      f(rounds - 1, static_cast<Rank>((rank - distance + ranks) % ranks), sent, false);
+    });
+  }
+  [[nodiscard]] Flow all() const {
+    Flow flow;
+    for_each_hop(ranks, radix, [&](std::int64_t unit, std::int64_t distance) {
+      flow.add({1, static_cast<double>(items_of_hop(ranks, radix, unit, distance)) * bytes}, ranks);
+    });
+    return flow;
+  }
+  [[nodiscard]] Rank border(const Layout&, const Layout::Run&) const { return 0; }
+  [[nodiscard]] bool alike_if_dealt() const { return true; }
+  static constexpr bool in_blocks = false;
+};
+
 /// The first ranks are in pairs of which one takes no part.
 struct Exchanges {
   Rank ranks;
@@ -216,6 +246,11 @@ struct WaySearch {
 DenseCost count_steps(const Layout& layout, int rounds, bool around, const RoundBytes& bytes, double combined) {
   const Steps steps{layout.ranks(), rounds, around, bytes};
   return Counting(layout, steps).cost(combined);
+}
+
+DenseCost count_hops(const Layout& layout, std::int64_t radix, double bytes) {
+  const Hops hops{layout.ranks(), radix, bytes};
+  return Counting(layout, hops).cost(hops.all().bytes / layout.ranks());
 }
 
 DenseCost count_exchanges(const Layout& layout, int times, const RoundBytes& bytes, double folded, double combined) {

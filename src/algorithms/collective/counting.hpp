@@ -17,6 +17,9 @@ using RoundBytes = std::array<double, 30>;
 [[nodiscard]] DenseCost count_steps(const Layout& layout, int rounds, bool around, const RoundBytes& bytes,
                                     double combined);
 
+/// Each rank to those that items go to by hops (see for_each_hop), all of them `bytes` long.
+[[nodiscard]] DenseCost count_hops(const Layout& layout, std::int64_t radix, double bytes);
+
 /// All ranks in pairs that a power of two separates, each `times` times, as Folded of groups.cpp finds them. Those that
 /// take no part leave `folded` bytes to their twins before, and get them back.
 [[nodiscard]] DenseCost count_exchanges(const Layout& layout, int times, const RoundBytes& bytes, double folded,

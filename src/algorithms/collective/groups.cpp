@@ -445,4 +445,74 @@ void allgather_bruck(PlanWriter& writer, const Group& group, const std::vector<S
   }
 }
 
+namespace {
+
+/// Calls f(ways) for the numbers of ranks to go that have this digit, ascending.
+template <class F>
+void for_each_way(std::int64_t ranks, std::int64_t radix, std::int64_t unit, std::int64_t distance, F&& f) {
+  for (std::int64_t first = distance; first < ranks; first += unit * radix)
+    for (std::int64_t ways = first; ways < std::min(first + unit, ranks); ++ways) f(ways);
+}
+
+}  // namespace
+
+void alltoall_by_hops(PlanWriter& writer, const Group& group, std::int64_t radix, const Items& items) {
+  if (group.me < 0) return;
+  const std::int64_t n = group.size();
+  const auto number = [&](std::int64_t i) { return static_cast<Rank>((i % n + n) % n); };
+  std::vector<Range> waiting(static_cast<std::size_t>(n));  // by ways
+  for_each_hop(n, radix, [&](std::int64_t unit, std::int64_t distance) {
+    const std::int64_t end = unit * radix;  // of ways whose hop is the last
+    const auto passed = [&](std::int64_t ways) {
+      const std::int64_t from = group.me - ways % end;
+      return items.bytes(number(from), number(from + ways));
+    };
+    std::int64_t bytes = 0;
+    for_each_way(n, radix, unit, distance, [&](std::int64_t ways) { bytes += ways < end ? 0 : passed(ways); });
+    const Span arriving = writer.stage(bytes);
+    Range next{arriving.offset, 0};
+    Parts sent;
+    Parts received;
+    for_each_way(n, radix, unit, distance, [&](std::int64_t ways) {
+      Range& place = waiting[static_cast<std::size_t>(ways)];
+      if (ways % unit != 0)
+        append(sent, {Buffer::staging, {place}});
+      else
+        for (const Segment& part : items.sent(number(group.me + ways))) append(sent, part);
+      if (ways < end) {
+        for (const Segment& part : items.received(number(group.me - ways))) append(received, part);
+        return;
+      }
+      place = {next.offset, passed(ways)};
+      next.offset += place.bytes;
+      append(received, {arriving.buffer, {place}});
+    });
+    writer.receive(group.around(group.me - distance), std::move(received));
+    writer.send(group.around(group.me + distance), std::move(sent));
+  });
+}
+
+std::vector<std::vector<SizeHop>> sizes_by_hops(const Group& group, std::int64_t radix,
+                                                const std::function<Passed(Rank, Rank)>& item) {
+  std::vector<std::vector<SizeHop>> rounds;
+  const std::int64_t n = group.size();
+  const auto number = [&](std::int64_t i) { return static_cast<Rank>((i % n + n) % n); };
+  for_each_hop(n, radix, [&](std::int64_t unit, std::int64_t distance) {
+    if (distance == unit) rounds.emplace_back();
+    const std::int64_t end = unit * radix;
+    if (group.me < 0 || end >= n) return;
+    SizeHop hop{group.around(group.me + distance), group.around(group.me - distance), {}, {}};
+    for_each_way(n, radix, unit, distance, [&](std::int64_t ways) {
+      if (ways < end) return;
+      const std::int64_t from = group.me - ways % unit;
+      hop.told.push_back(item(number(from), number(from + ways)));
+      hop.told.back().begins = ways % unit == 0;
+      const std::int64_t heard = group.me - ways % end;
+      hop.heard.push_back(item(number(heard), number(heard + ways)).item);
+    });
+    if (!hop.heard.empty()) rounds.back().push_back(std::move(hop));
+  });
+  return rounds;
+}
+
 }  // namespace laneway::dense

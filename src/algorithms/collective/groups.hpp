@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -153,6 +154,31 @@ void reduce_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Seg
                     const Cuts& cuts, const Combination& how);
 /// Owners of lanes give their parts of `data` to the others of their region.
 void share_on_node(PlanWriter& writer, const Layout& layout, Rank me, const Segment& data, const Cuts& cuts);
+/// What each rank of a group has for each other one, all by their numbers in the group.
+struct Items {
+  std::function<Parts(Rank to)> sent;
+  std::function<Parts(Rank from)> received;
+  std::function<std::int64_t(Rank from, Rank to)> bytes;  ///< of what this rank passes on
+};
+/// An item hops by the digits of the number of ranks to go, whose base is `radix`, the lowest first. Hops by one digit
+/// are under way at once. From the number of ranks on nothing is passed on.
+void alltoall_by_hops(PlanWriter& writer, const Group& group, std::int64_t radix, const Items& items);
+/// Sizes that go the same way before, in a round for each digit. `item(from, to)` says what is passed on.
+[[nodiscard]] std::vector<std::vector<SizeHop>> sizes_by_hops(const Group& group, std::int64_t radix,
+                                                              const std::function<Passed(Rank, Rank)>& item);
+/// Calls f(unit, distance) for each hop: `distance` is a digit times the `unit` of its place.
+template <class F>
+void for_each_hop(std::int64_t ranks, std::int64_t radix, F&& f) {
+  for (std::int64_t unit = 1; unit < ranks; unit *= radix)
+    for (std::int64_t distance = unit; distance < std::min(unit * radix, ranks); distance += unit) f(unit, distance);
+}
+/// Items of a rank that take such a hop.
+[[nodiscard]] inline std::int64_t items_of_hop(std::int64_t ranks, std::int64_t radix, std::int64_t unit,
+                                               std::int64_t distance) {
+  const std::int64_t period = unit * radix;
+  return ranks / period * unit + std::clamp<std::int64_t>(ranks % period - distance, 0, unit);
+}
+
 /// Blocks of any sizes; block i is that of rank i, which has it.
 void allgather_bruck(PlanWriter& writer, const Group& group, const std::vector<Segment>& blocks);
 

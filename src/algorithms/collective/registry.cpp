@@ -38,6 +38,11 @@ std::vector<Want> wanted_sizes(const DenseRule& rule, Rank rank, Rank root, cons
   return rule.wants == nullptr ? std::vector<Want>{} : rule.wants(rank, root, layout, settings);
 }
 
+std::vector<std::vector<SizeHop>> passed_sizes(const DenseRule& rule, Rank rank, const Layout& layout,
+                                               const DenseSettings& settings) {
+  return rule.passes == nullptr ? std::vector<std::vector<SizeHop>>{} : rule.passes(rank, layout, settings);
+}
+
 Plan make_dense_plan(const DenseRule& rule, const DenseCall& call, const Layout& layout,
                      const DenseSettings& settings) {
   LANEWAY_ASSERT(rule.kind == call.kind && call.combination.element_bytes > 0);

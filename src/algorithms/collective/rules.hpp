@@ -16,6 +16,7 @@ namespace laneway {
 /// What all ranks agree on beside the call.
 struct DenseSettings {
   Rank leaders = 4;                    ///< a node, of multi_leader, locality_aware, multi_leader_locality (lnw_leaders)
+  Rank radix = 2;                      ///< of rules with DenseTraits::hops (lnw_radix); 0: what costs say
   std::int64_t segment_bytes = 65536;  ///< what is pipelined is cut into pieces of this size
   std::int64_t short_bytes = 4096;     ///< up to which trees are flat, since data is not worth the latency of levels
 
@@ -30,6 +31,7 @@ struct DenseTraits {
   bool in_order = false;    ///< operands are combined in the order of ranks: results are canonical
   bool equal_only = false;  ///< all blocks must be as large
   bool relays = false;      ///< ranks pass on what is not theirs
+  bool hops = false;        ///< by the digits of a number whose base is the radix
   Windows windows = Windows::none;
 };
 
@@ -70,6 +72,8 @@ struct DenseRule {
   DenseCost (*cost)(const dense::Shape& shape);
   /// Sizes that `rank` needs of others; null: none. Not asked for where all sizes are equal.
   std::vector<Want> (*wants)(Rank rank, Rank root, const Layout& layout, const DenseSettings& settings) = nullptr;
+  /// Sizes that travel as the blocks do, after those that are wanted are known, round after round; null: none.
+  std::vector<std::vector<SizeHop>> (*passes)(Rank rank, const Layout& layout, const DenseSettings& settings) = nullptr;
 };
 
 /// By operation.
@@ -87,6 +91,10 @@ struct DenseRule {
 /// evaluating this for the others: nothing is announced.
 [[nodiscard]] std::vector<Want> wanted_sizes(const DenseRule& rule, Rank rank, Rank root, const Layout& layout,
                                              const DenseSettings& settings);
+
+/// Sizes that `rank` tells and hears of, in as many rounds on all ranks.
+[[nodiscard]] std::vector<std::vector<SizeHop>> passed_sizes(const DenseRule& rule, Rank rank, const Layout& layout,
+                                                             const DenseSettings& settings);
 
 /// One rank's plan: messages name their places, nothing is packed yet. Combinations: the call's, or none.
 [[nodiscard]] Plan make_dense_plan(const DenseRule& rule, const DenseCall& call, const Layout& layout,

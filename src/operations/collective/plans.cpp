@@ -1,7 +1,10 @@
 #include "operations/collective/plans.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,7 +67,8 @@ std::int64_t staging_of(const DenseRule& rule, const DenseFacts& facts, const La
   const std::int64_t ranks = layout.ranks();
   switch (facts.kind) {
     case Dense::alltoall:
-      return facts.bytes * ranks * layout.largest();
+      // Where blocks hop, about a half of them waits after each hop.
+      return facts.bytes * ranks * std::max(layout.largest(), static_cast<Rank>(std::bit_width(std::uint64_t(ranks))));
     case Dense::allgather:
     case Dense::gather:
     case Dense::scatter:
@@ -155,11 +159,12 @@ Candidates weighed(const DenseKnowledge& known, const DenseFacts& facts, OnNode 
 DenseSettings settings_of(const Hints& hints) {
   DenseSettings settings;
   settings.leaders = hints.leaders;
+  settings.radix = static_cast<Rank>(std::min<std::int64_t>(hints.radix, std::numeric_limits<Rank>::max()));
   return settings;
 }
 
 bool asks_for_sizes(const DenseRule& rule, DenseKind kind) {
-  return rule.wants != nullptr && !has_equal_blocks(kind) && !knows_all_sizes(kind);
+  return (rule.wants != nullptr || rule.passes != nullptr) && !has_equal_blocks(kind) && !knows_all_sizes(kind);
 }
 
 namespace {
@@ -208,14 +213,40 @@ Sizes ask_members(const DenseKnowledge& known, const DenseRule& rule, const Priv
   return Sizes::answered(mine, answers);
 }
 
+/// The sizes of what ranks pass on go the way of the data before it.
+void pass_sizes(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm, DenseCall& blocks,
+                const DenseSettings& settings) {
+  ControlRounds rounds(comm);
+  for (const std::vector<SizeHop>& hops : passed_sizes(rule, blocks.rank, known.layout, settings)) {
+    std::vector<ControlMessage> told;
+    std::vector<Rank> from;
+    for (const SizeHop& hop : hops) {
+      Writer writer;
+      for (const std::int64_t bytes : blocks.bytes_of(hop.told)) writer.put(bytes);
+      told.push_back({hop.to, writer.take()});
+      from.push_back(hop.from);
+    }
+    if (hops.empty()) continue;
+    const std::vector<Bytes> inbox = rounds.exchange(std::move(told), from, PrivateComm::share_tag);
+    for (std::size_t i = 0; i < hops.size(); ++i) {
+      std::vector<std::int64_t> bytes;
+      for (Reader reader(inbox[i]); !reader.done();) bytes.push_back(reader.get<std::int64_t>());
+      blocks.sizes.hear(hops[i].heard, bytes);
+    }
+  }
+}
+
 }  // namespace
 
 Plan plan_dense(const DenseKnowledge& known, const DenseRule& rule, const PrivateComm& comm,
                 const CheckedCollective& checked) {
   const DenseSettings settings =
-      with_segments(settings_of(known.hints), checked.facts, known.layout, *known.parameters);
+      settled(rule, checked.facts, known.layout, *known.parameters, settings_of(known.hints));
   DenseCall blocks = checked.blocks();
-  if (asks_for_sizes(rule, checked.call.kind)) blocks.sizes = ask_members(known, rule, comm, blocks, settings);
+  if (asks_for_sizes(rule, checked.call.kind)) {
+    blocks.sizes = ask_members(known, rule, comm, blocks, settings);
+    pass_sizes(known, rule, comm, blocks, settings);
+  }
   return make_dense_plan(rule, blocks, known.layout, settings);
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
-#include <array>
-#include <numeric>
+#include <cstdint>
 #include <vector>
 
 #include "algorithms/collective/rules/rules.hpp"
@@ -67,43 +66,37 @@ DenseCost pairwise_cost(const Shape& s) {
   return cost;
 }
 
-/// The block that has j ranks to go takes a hop of 2^k in round k for each bit k of j. Between hops it waits in place j
-/// of one of two arrays in turn, so that none is sent from where another arrives in the same round.
-void bruck(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
+namespace {
+
+std::uint64_t number_of(const Layout& layout, Rank from, Rank to) {
+  return static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(layout.ranks()) + static_cast<std::uint64_t>(to);
+}
+
+void bruck(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings& settings) {
   const Inputs inputs(writer, call, layout.ranks());
-  const Rank n = layout.ranks();
-  const std::int64_t bytes = call.bytes(call.rank, call.rank);
   keep_own(writer, call);
-  const std::array<Span, 2> waiting{writer.stage(n * bytes), writer.stage(n * bytes)};
-  const auto hops = [](Rank j) { return __builtin_popcount(static_cast<unsigned>(j)); };
-  const auto place = [&](Rank j, int hop) {
-    const Span& array = waiting[static_cast<std::size_t>(hop % 2)];
-    return Segment{array.buffer, {{array.offset + j * bytes, bytes}}};
-  };
-  for (Rank bit = 1; bit < n; bit *= 2) {
-    Parts sent;
-    Parts received;
-    for (Rank j = bit; j < n; ++j) {
-      if ((j & bit) == 0) continue;
-      const int hop = hops(j & (bit - 1));  // that it has behind it
-      append(sent, hop == 0 ? inputs.of((call.rank + j) % n) : place(j, hop - 1));
-      append(received, (j & ~(2 * bit - 1)) == 0 ? output(call, (call.rank - j + n) % n) : place(j, hop));
-    }
-    writer.receive((call.rank - bit + n) % n, received);
-    writer.send((call.rank + bit) % n, sent);
-  }
+  alltoall_by_hops(writer, everyone(layout, call.rank), radix_of(settings),
+                   {.sent = [&](Rank to) { return Parts{inputs.of(to)}; },
+                    .received = [&](Rank from) { return Parts{output(call, from)}; },
+                    .bytes =
+                        [&](Rank from, Rank to) {
+                          return call.sizes.are_equal() ? call.sizes.bytes(from, to)
+                                                        : call.sizes.passed(number_of(layout, from, to));
+                        }});
+}
+
+std::vector<std::vector<SizeHop>> bruck_sizes(Rank rank, const Layout& layout, const DenseSettings& settings) {
+  return sizes_by_hops(everyone(layout, rank), radix_of(settings), [&](Rank from, Rank to) {
+    return Passed{number_of(layout, from, to), false, {{from, to}}};
+  });
 }
 
 DenseCost bruck_cost(const Shape& s) {
-  const Rank n = s.layout.ranks();
-  const RoundBytes bytes = bytes_of_rounds([&](Rank bit) {
-    const Rank blocks = n / (2 * bit) * bit + std::max(n % (2 * bit) - bit, 0);  // whose number has the bit
-    return static_cast<double>(blocks) * s.bytes;
-  });
-  const int steps = rounds(s.ranks);
-  const double copied = std::accumulate(bytes.begin(), bytes.begin() + steps, 0.0);
-  return along_ways(count_steps(s.layout, steps, true, bytes, copied), s.layout);
+  const std::int64_t radix = radix_of(s.settings);
+  return along_ways(count_hops(s.layout, radix, s.bytes), s.layout, radix);
 }
+
+}  // namespace
 
 std::vector<DenseRule> rules() {
   constexpr std::string_view windows_2025 =
@@ -113,8 +106,8 @@ std::vector<DenseRule> rules() {
        nonblocking_cost},
       {Dense::alltoall, "pairwise", "one partner after another", cited::all_to_all, DenseTraits{}, in_steps<true>,
        pairwise_cost},
-      {Dense::alltoall, "bruck", "in log2 rounds, blocks hop by powers of two", cited::bruck_1997,
-       DenseTraits{.equal_only = true, .relays = true}, bruck, bruck_cost},
+      {Dense::alltoall, "bruck", "blocks hop by the digits of their ways, and their sizes before them", cited::by_radix,
+       DenseTraits{.relays = true, .hops = true}, bruck, bruck_cost, nullptr, bruck_sizes},
       {Dense::alltoall, "rma_fence", "each rank puts into the windows of all others, between two fences", windows_2025,
        DenseTraits{.windows = Windows::fence}, in_steps<false>, nonblocking_cost},
       {Dense::alltoall, "rma_lock", "each rank puts into the windows of all others, which are locked once",

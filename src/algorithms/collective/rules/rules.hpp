@@ -25,6 +25,10 @@ inline constexpr std::string_view mpich =
 inline constexpr std::string_view bruck_1997 =
     "J. Bruck and others: Efficient algorithms for all-to-all communications in multiport message-passing systems, "
     "1997";
+inline constexpr std::string_view by_radix =
+    "J. Bruck and others: Efficient algorithms for all-to-all communications in multiport message-passing systems, "
+    "1997; of unequal blocks K. Fan and others: Configurable non-uniform all-to-all algorithms (ParLogNa, ParLinNa), "
+    "HPDC 2025";
 inline constexpr std::string_view canonical = "operands in the order of ranks, as in MPI 4.1, 6.9.1";
 }  // namespace cited
 
@@ -68,6 +72,10 @@ class Inputs {
   std::int64_t copy_ = 0;
   std::vector<std::int64_t> begin_;  // in place: in the copy
 };
+
+[[nodiscard]] inline std::int64_t radix_of(const DenseSettings& settings) {
+  return std::max<std::int64_t>(settings.radix, 2);
+}
 
 /// The messages of an exchange among several ranks, in steps: `in_turns`, each step's after those of the last one
 /// (pairwise), else all at once (nonblocking).
