@@ -1,5 +1,7 @@
 #include "algorithms/collective/bundles.hpp"
 
+#include <algorithm>
+
 namespace laneway {
 
 std::int64_t BundleLanes::most_moved(Rank rank, bool sends) const {
@@ -17,6 +19,22 @@ std::int64_t BundleLanes::most_moved(Rank rank, bool sends) const {
     most += layout_.size(from) * destinations;
   }
   return most;
+}
+
+std::int64_t longest_in_memory(const Parameters& parameters, Rank ranks_of_node, std::int64_t most) {
+  const LinkCost* const link = known_link(parameters.links, LinkClass::node);
+  const double copies = 2 * parameters.copy_beta(ranks_of_node);  // into the node's memory, and out of it
+  if (link == nullptr || copies <= 0) return most;
+  std::int64_t longest = 0;
+  std::int64_t shortest = 0;  // of a protocol
+  for (const Protocol& protocol : link->protocols) {
+    const std::int64_t up_to = protocol.up_to < 0 ? most : std::min(protocol.up_to, most);
+    const double less = copies - protocol.beta;
+    const double bytes = less > 0 ? protocol.alpha / less : static_cast<double>(up_to);
+    if (bytes > static_cast<double>(shortest)) longest = static_cast<std::int64_t>(std::min<double>(bytes, up_to));
+    shortest = up_to;
+  }
+  return longest;
 }
 
 std::int64_t longest_in_bundle(const Parameters& parameters, Rank ranks_of_node, std::int64_t most) {

@@ -81,4 +81,7 @@ class BundleLanes {
 /// `most`; bytes.
 [[nodiscard]] std::int64_t longest_in_bundle(const Parameters& parameters, Rank ranks_of_node, std::int64_t most);
 
+/// The same where all ranks are on one node: a message there costs its latency, and copies of its own.
+[[nodiscard]] std::int64_t longest_in_memory(const Parameters& parameters, Rank ranks_of_node, std::int64_t most);
+
 }  // namespace laneway

@@ -14,6 +14,7 @@
 #include "operations/choose/agreed.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/quick_calibration.hpp"
+#include "operations/collective/own_collectives.hpp"
 #include "operations/pipeline/pipeline.hpp"
 #include "runtime/device/plugin.hpp"
 
@@ -38,6 +39,12 @@ std::shared_ptr<const Parameters> with_cores(std::shared_ptr<const Parameters> p
   shared.cores = busiest.share.cores;
   shared.host_nodes = busiest.share.nodes;
   return std::make_shared<const Parameters>(std::move(shared));
+}
+
+/// With what MPI's own operations take, as a machine file has it of ranks for which it was measured.
+std::shared_ptr<const Parameters> with_own_collectives(Parameters parameters, const PrivateComm& comm, Rank nodes) {
+  parameters.own_collectives = time_own_collectives(comm, nodes);
+  return std::make_shared<const Parameters>(std::move(parameters));
 }
 
 std::vector<std::string_view> split(std::string_view text, char by) {
@@ -90,8 +97,12 @@ std::shared_ptr<const DenseKnowledge> learn_dense(Communicator& communicator, co
   std::vector<Rank> nodes;
   for (const Placed& one : all) nodes.push_back(one.node);
   const bool have_devices = std::ranges::all_of(all, [](const Placed& one) { return one.has_devices; });
-  known = std::make_shared<const DenseKnowledge>(DenseKnowledge{hints, Layout(nodes), have_helpers, node, sharing,
-                                                                with_cores(std::move(parameters), all), have_devices});
+  Layout layout(nodes);
+  parameters = with_cores(std::move(parameters), all);
+  if (hints.parameters == measured_parameters && layout.largest() > 1)
+    parameters = with_own_collectives(*parameters, comm, layout.regions());
+  known = std::make_shared<const DenseKnowledge>(
+      DenseKnowledge{hints, std::move(layout), have_helpers, node, sharing, std::move(parameters), have_devices});
   return known;
 }
 

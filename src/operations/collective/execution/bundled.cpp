@@ -75,7 +75,8 @@ std::unique_ptr<BundledAlltoall> BundledAlltoall::make(std::shared_ptr<PrivateCo
   if (needs[1] != 0) return nullptr;
   const std::int64_t memory = std::min({hints.local.all_mailboxes_bytes, hints.staging_limit, most_memory}) / of;
   const std::int64_t most = std::min(hints.local.mailbox_bytes, memory / needs[0]);
-  const std::int64_t block_bytes = longest_in_bundle(*known->parameters, known->layout.largest(), most);
+  const auto longest = known->layout.regions() > 1 ? longest_in_bundle : longest_in_memory;
+  const std::int64_t block_bytes = longest(*known->parameters, known->layout.largest(), most);
   if (block_bytes == 0) return nullptr;
   const std::int32_t failed = made->share(block_bytes) ? 0 : 1;
   if (reduce_progressing(std::vector{failed}, MPI_INT32_T, MPI_MAX, *comm).front() != 0) return nullptr;
