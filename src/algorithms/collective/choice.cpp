@@ -94,6 +94,18 @@ DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, con
   return settings;
 }
 
+/// Of a call whose blocks differ in size: who has most to do sends or receives more than the mean, which costs say.
+DenseCost with_skew(DenseCost cost, const DenseRule& rule, const DenseFacts& facts, const Layout& layout) {
+  const double away = static_cast<double>(facts.bytes) * (layout.ranks() - layout.largest());
+  if (facts.of_busiest_rank == 0 || away <= 0) return cost;
+  const double of_rank = std::max(static_cast<double>(facts.of_busiest_rank) / away, 1.0);
+  const double of_node = std::max(static_cast<double>(facts.of_busiest_node) / (away * layout.largest()), 1.0);
+  cost.injected.bytes *= of_node;
+  cost.network.bytes *= rule.traits.balances ? of_node : of_rank;
+  if (rule.traits.relays) cost.node.bytes *= of_rank;
+  return cost;
+}
+
 DenseSettings with_radix(const DenseRule& rule, const DenseFacts& facts, const Layout& layout,
                          const Parameters& parameters, const DenseSettings& settings) {
   if (settings.radix != 0 || !rule.traits.hops) return settings;
@@ -124,7 +136,8 @@ DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, con
   for (const DenseRule& rule : dense_rules()) {
     if (!applies(rule, facts) || rule.traits.windows != Windows::none) continue;
     const DenseSettings with = settled(rule, facts, layout, parameters, settings);
-    choice.candidates.push_back({&rule, predict(rule.cost({facts, layout, with}), parameters, layout, on_node)});
+    choice.candidates.push_back({&rule, predict(with_skew(rule.cost({facts, layout, with}), rule, facts, layout),
+                                                parameters, layout, on_node)});
   }
   LANEWAY_ASSERT(!choice.candidates.empty());
   std::ranges::stable_sort(choice.candidates, {}, &DenseCandidate::seconds);

@@ -31,6 +31,7 @@ struct DenseTraits {
   bool in_order = false;    ///< operands are combined in the order of ranks: results are canonical
   bool equal_only = false;  ///< all blocks must be as large
   bool relays = false;      ///< ranks pass on what is not theirs
+  bool balances = false;    ///< what a node sends is spread over its ranks, whoever has it
   bool hops = false;        ///< by the digits of a number whose base is the radix
   Windows windows = Windows::none;
 };
@@ -54,6 +55,9 @@ struct DenseFacts {
   std::int64_t element_bytes = 1;
   bool in_order = false;  ///< the operator's operands may not be exchanged, or results are to be canonical
   bool equal = true;      ///< all blocks are as large, which all ranks know
+  /// Bytes that the busiest rank, or node, sends to other nodes or receives; 0: those of blocks that are as large.
+  std::int64_t of_busiest_rank = 0;
+  std::int64_t of_busiest_node = 0;
 };
 
 namespace dense {

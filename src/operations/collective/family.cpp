@@ -1,8 +1,10 @@
 #include "operations/collective/family.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "communicator/control/control_rounds.hpp"
 #include "operations/collective/execution/own.hpp"
@@ -30,6 +32,24 @@ std::int64_t mean_block_bytes(const CheckedCollective& checked, const PrivateCom
   return all / (has_root(kind) ? ranks : ranks * ranks);
 }
 
+/// What the busiest rank and node exchange with other nodes. Collective.
+void find_busiest(CheckedCollective& checked, const Layout& layout, const PrivateComm& comm) {
+  const Rank home = layout.region(comm.rank());
+  const DenseCall blocks = checked.blocks();
+  std::vector<std::int64_t> of_nodes(static_cast<std::size_t>(layout.regions()) * 2);
+  std::int64_t& sent = of_nodes[static_cast<std::size_t>(home) * 2];
+  std::int64_t& received = of_nodes[static_cast<std::size_t>(home) * 2 + 1];
+  for (Rank peer = 0; peer < comm.size(); ++peer) {
+    if (layout.region(peer) == home) continue;
+    sent += blocks.bytes(comm.rank(), peer);
+    received += blocks.bytes(peer, comm.rank());
+  }
+  const std::vector<std::int64_t> own = {std::max(sent, received)};
+  checked.facts.of_busiest_rank = reduce_progressing(own, MPI_INT64_T, MPI_MAX, comm).front();
+  of_nodes = reduce_progressing(of_nodes, MPI_INT64_T, MPI_SUM, comm);
+  checked.facts.of_busiest_node = *std::ranges::max_element(of_nodes);
+}
+
 }  // namespace
 
 void CollectiveFamily::propose(Proposal& proposal) {
@@ -44,6 +64,8 @@ int CollectiveFamily::agreed(Agreement agreement) {
   known_ = learn_dense(communicator_, comm_, hints_, agreement.knows_nodes, agreement.have_helpers);
   if (hints_.check) compare_collective(comm_, call_, checked_->block_bytes);
   if (!knows_all_sizes(call_.kind)) checked_->facts.bytes = mean_block_bytes(*checked_, comm_);
+  if (checked_->facts.kind == Dense::alltoall && !knows_all_sizes(call_.kind))
+    find_busiest(*checked_, known_->layout, comm_);
   return tag;
 }
 

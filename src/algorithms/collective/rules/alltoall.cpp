@@ -25,6 +25,19 @@ Segment Inputs::of(Rank destination) const {
   return {Buffer::staging, {{copy_ + begin_[d], begin_[d + 1] - begin_[d]}}};
 }
 
+/// Step i goes to the rank i further and comes from the one i before.
+void exchange_blocks(PlanWriter& writer, const DenseCall& call, const Group& group, const Inputs& inputs,
+                     bool in_turns) {
+  Turns turns(writer, in_turns);
+  for (Rank i = 1; i < group.size(); ++i) {
+    const Rank to = group.around(group.me + i);
+    const Rank from = group.around(group.me - i);
+    turns.receive(from, {output(call, from)});
+    turns.send(to, {inputs.of(to)});
+    turns.end_step();
+  }
+}
+
 namespace alltoall {
 
 namespace {
@@ -33,20 +46,12 @@ void keep_own(PlanWriter& writer, const DenseCall& call) {
   if (!call.in_place) writer.move(input(call, call.rank), output(call, call.rank));
 }
 
-/// Step i goes to the rank i further and comes from the one i before; `one_at_a_time`: each step after the last one.
-template <bool one_at_a_time>
+/// `in_turns`: one after another.
+template <bool in_turns>
 void in_steps(PlanWriter& writer, const DenseCall& call, const Layout& layout, const DenseSettings&) {
   const Inputs inputs(writer, call, layout.ranks());
-  const Rank n = layout.ranks();
   keep_own(writer, call);
-  Turns turns(writer, one_at_a_time);
-  for (Rank i = 1; i < n; ++i) {
-    const Rank to = (call.rank + i) % n;
-    const Rank from = (call.rank - i + n) % n;
-    turns.receive(from, {output(call, from)});
-    turns.send(to, {inputs.of(to)});
-    turns.end_step();
-  }
+  exchange_blocks(writer, call, everyone(layout, call.rank), inputs, in_turns);
 }
 
 }  // namespace

@@ -137,18 +137,8 @@ class Relay {
 
  private:
   void inside() {
-    const auto all = ways_.neighbours();
-    const auto n = static_cast<Rank>(all.size());
-    const Rank me = ways_.regions().index(call_.rank);
     if (!call_.in_place) writer_.move(inputs_.of(call_.rank), output(call_, call_.rank));
-    Turns turns(writer_, in_turns_);
-    for (Rank i = 1; i < n; ++i) {
-      const Rank to = all[(me + i) % n];
-      const Rank from = all[(me - i + n) % n];
-      turns.receive(from, {output(call_, from)});
-      turns.send(to, {inputs_.of(to)});
-      turns.end_step();
-    }
+    exchange_blocks(writer_, call_, region_of(ways_.regions(), call_.rank), inputs_, in_turns_);
   }
 
   /// Sources hand their collector all that leaves the region.

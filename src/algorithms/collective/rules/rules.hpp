@@ -101,6 +101,10 @@ class Turns {
   std::vector<int> step_;
 };
 
+/// Of alltoall: each rank of a group sends its blocks to the others, beginning with the next one.
+void exchange_blocks(PlanWriter& writer, const DenseCall& call, const Group& group, const Inputs& inputs,
+                     bool in_turns);
+
 /// `result` = piece of rank 0 op that of rank 1 op ...: each rank sends `piece(j)` of what it has to rank j, and
 /// combines what comes in the order of ranks.
 void combine_in_order(PlanWriter& writer, const DenseCall& call, const Layout& layout,
