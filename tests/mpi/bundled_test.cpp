@@ -281,6 +281,24 @@ TEST_F(Bundled, ShortBlocksShareOneMessageBetweenTwoNodes) {
   }
 }
 
+/// Where there is no other node, short blocks are no messages at all, and others are one each.
+TEST_F(Bundled, OnOneNodeShortBlocksGoThroughItsMemory) {
+  if (size() == 1) GTEST_SKIP() << "SKIP: one rank";
+  const Setting machine("LANEWAY_MACHINE", "node:1 rank:" + std::to_string(size()));
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "64");
+  const Comm comm = duplicate_of(MPI_COMM_WORLD);
+  const Nodes one{{size()}};
+  Call call;
+  for (int turn = 0; turn < 6; ++turn) {
+    call.fill(turn, [&](int from, int to) { return from == 1 && to == 0 ? 100 : (from * 5 + to * 3 + turn) % 64; });
+    (void)messages(one);
+    call.run(comm.get());
+    call.expect();
+    const int counted = messages(one).inside;
+    if (turn >= 2) EXPECT_EQ(counted, 1);
+  }
+}
+
 /// What one rank would send or receive for long is sent and received by others of its node, too.
 TEST_F(Bundled, LanesAreBetweenDifferentRanks) {
   const Nodes all = nodes();

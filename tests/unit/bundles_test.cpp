@@ -111,5 +111,20 @@ TEST(Bundles, BlocksAreShortThatCostLessToCopyThanAMessage) {
   EXPECT_EQ(longest_in_bundle(parameters, 4, 1000), 1000);
 }
 
+/// On one node: what MPI hands over at once is longer in memory, and what it agrees on first may not be.
+TEST(Bundles, OnOneNodeAMessageCostsItsLatency) {
+  Parameters parameters;
+  EXPECT_EQ(longest_in_memory(parameters, 4, 5000), 5000);  // nothing is known
+  parameters.copies = {{1, 1e-10}};
+  LinkCost& link = parameters.links[static_cast<std::size_t>(LinkClass::node)];
+  link.protocols = {{"eager", 3000, 1e-7, 1e-10}};
+  link.protocols.push_back({"rendezvous", -1, 2e-6, 1e-10});
+  EXPECT_EQ(longest_in_memory(parameters, 4, 16384), 16384);
+  link.protocols.back().alpha = 8e-7;
+  EXPECT_NEAR(static_cast<double>(longest_in_memory(parameters, 4, 16384)), 8000, 1);
+  link.protocols.back().alpha = 2e-7;
+  EXPECT_NEAR(static_cast<double>(longest_in_memory(parameters, 4, 16384)), 1000, 1);
+}
+
 }  // namespace
 }  // namespace laneway::bundles
