@@ -31,7 +31,8 @@ std::int64_t longest_in_memory(const Parameters& parameters, Rank ranks_of_node,
     const std::int64_t up_to = protocol.up_to < 0 ? most : std::min(protocol.up_to, most);
     const double less = copies - protocol.beta;
     const double bytes = less > 0 ? protocol.alpha / less : static_cast<double>(up_to);
-    if (bytes > static_cast<double>(shortest)) longest = static_cast<std::int64_t>(std::min<double>(bytes, up_to));
+    if (bytes > static_cast<double>(shortest))
+      longest = static_cast<std::int64_t>(std::min(bytes, static_cast<double>(up_to)));
     shortest = up_to;
   }
   return longest;
