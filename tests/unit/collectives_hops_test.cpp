@@ -154,13 +154,13 @@ TEST(Hops, CostsSayWhichRadix) {
   settings.radix = 0;
   Rank before = 0;
   for (const std::int64_t size : {1, 64, 1024, 16384}) {
-    const Rank radix = with_radix(rule, {Dense::alltoall, 0, size, 1, false, true}, layout, parameters, settings).radix;
+    const Rank radix = settled(rule, {Dense::alltoall, 0, size, 1, false, true}, layout, parameters, settings).radix;
     EXPECT_GE(radix, std::max<Rank>(before, 2)) << size;
     before = radix;
   }
   EXPECT_GT(before, 2);
   settings.radix = 5;
-  EXPECT_EQ(with_radix(rule, {Dense::alltoall, 0, 1, 1, false, true}, layout, parameters, settings).radix, 5);
+  EXPECT_EQ(settled(rule, {Dense::alltoall, 0, 1, 1, false, true}, layout, parameters, settings).radix, 5);
 }
 
 }  // namespace
