@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
+from laneway_tools.evaluate import applications as known_applications
 from laneway_tools.evaluate import evaluation, libraries, report, running, system
 from laneway_tools.measure import results
 from laneway_tools.measure.results import Record
@@ -67,8 +68,28 @@ while [ "$1" != -o ]; do shift; done
 cp "$(dirname "$0")/program" "$2"
 """
 _LAUNCHER = """#!/bin/sh
-while [ "${1#-}" != "$1" ]; do shift 2; done
+while [ "${1#-}" != "$1" ]; do
+    if [ "$1" = -genv ]; then export "$2=$3"; shift; fi
+    shift 2
+done
 "$@"
+"""
+# In place of HPCG: what it writes, of a residual that FAKE changes where something is preloaded.
+_APPLICATION = r"""#!/usr/bin/env python3
+import os
+with open("runs", "a") as file:
+    file.write("ours\n" if "LD_PRELOAD" in os.environ else "own\n")
+fake, ours = os.environ.get("FAKE", ""), "LD_PRELOAD" in os.environ
+if fake == "crash" or (fake == "crash with laneway" and ours):
+    os.kill(os.getpid(), 11)
+seconds = 1 if ours else 2
+lines = ["Iteration Count Information::Total number of optimized iterations=50"]
+for time, operations in (("DDOT", "Raw DDOT"), ("WAXPBY", "Raw WAXPBY"), ("SpMV", "Raw SpMV"), ("MG", "Raw MG"), ("Total", "Total")):
+    lines += [f"Benchmark Time Summary::{time}={seconds}", f"Floating Point Operations Summary::{operations}=5e9"]
+lines += [f"Reproducibility Information::Scaled residual mean={2 if fake == 'wrong' and ours else 1}e-9"]
+lines += ["" if fake == "invalid" else "Final Summary::HPCG result is VALID with a GFLOP/s rating of=1"]
+with open(f"HPCG-Benchmark_{os.getpid()}.txt", "w") as file:
+    file.write("\n".join(lines))
 """
 
 
@@ -389,6 +410,78 @@ def test_a_full_disk_keeps_what_there_is(tmp_path: Path, made: Path) -> None:
         store.add({"record": "result"})
     assert store.path.read_text(encoding="utf-8") == before
     evaluation.run(wanted)
+
+
+@pytest.fixture
+def applications(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an application, and what is preloaded into it."""
+    folder = tmp_path / "applications"
+    folder.mkdir()
+    (folder / "xhpcg").write_text(_APPLICATION, encoding="utf-8")
+    (folder / "xhpcg").chmod(0o755)
+    monkeypatch.setattr(libraries, "find_laneway", lambda library: "liblaneway.so")
+    monkeypatch.setattr(libraries, "find_preload", lambda library, laneway: "liblaneway_mpi.so")
+    return folder
+
+
+def _with_applications(tmp_path: Path, made: Path, applications: Path, fake: str = "") -> Path:
+    wanted = _wanted(tmp_path, made, launches=1, laneway=True, benchmarks=("xhpcg",), applications=applications, variables={"FAKE": fake})
+    return evaluation.run(wanted)
+
+
+def test_applications_run_as_they_are_and_with_laneway(tmp_path: Path, made: Path, applications: Path) -> None:
+    path = _with_applications(tmp_path, made, applications)
+    found = {(r["benchmark"], r["candidate"]): r for r in _records(path, "result")}
+    names = ["xhpcg", *(f"xhpcg_{phase}" for phase in ("ddot", "waxpby", "spmv", "mg"))]
+    assert found.keys() == {(name, who) for name in names for who in ("mpi", "control", "laneway")}
+    own, ours = found["xhpcg_spmv", "mpi"], found["xhpcg_spmv", "laneway"]
+    assert own["samples_s"] == [2 / 50] * 2 and ours["samples_s"] == [1 / 50] * 2 and own["flops"] == 1e8
+    assert ours["verified"] and ours["note"] == "scaled residual 1e-9" and str(ours["pattern"]).startswith("--nx=32")
+    runs = (tmp_path / "report" / "logs" / "run" / "runs").read_text(encoding="utf-8").split()
+    assert sorted(runs) == ["ours"] * 2 + ["own"] * 4
+    study = report.read_files([path])
+    assert "HPCG, the program: multigrid" in report.as_markdown(study, "title") and study.ranks == 2
+    before = path.read_text(encoding="utf-8")
+    assert _with_applications(tmp_path, made, applications).read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("fake", "kind", "message"),
+    [
+        ("wrong", "wrong", "scaled residual 2e-9, and as it is scaled residual 1e-9"),
+        ("crash with laneway", "failed with laneway", "ended by SIGSEGV"),
+        ("crash", "failed", "ended by SIGSEGV"),
+        ("invalid", "failed", "its result is not valid"),
+    ],
+)
+def test_applications_that_go_wrong(tmp_path: Path, made: Path, applications: Path, fake: str, kind: str, message: str) -> None:
+    path = _with_applications(tmp_path, made, applications, fake)
+    (failure,) = _records(path, kind)
+    assert failure["benchmark"] == "xhpcg" and str(failure["message"]).startswith(message)
+    others = {str(record["candidate"]) for record in _records(path, "result")}
+    assert others == (set() if kind == "failed" else {"mpi", "control"})
+
+
+def test_folders_without_applications(tmp_path: Path, made: Path) -> None:
+    with pytest.raises(UserError, match="there is none of xhpcg, speed3d_c2c, speed3d_r2c, nekbone in it"):
+        evaluation.run(_wanted(tmp_path, made, applications=tmp_path))
+    with pytest.raises(UserError, match="a simulated program is built for SimGrid's MPI"):
+        evaluation.run(evaluation.Wanted(tmp_path / "report", "openmpi", parse_place("sim:lassen:1x2"), applications=tmp_path))
+
+
+def test_what_heffte_and_nekbone_say() -> None:
+    known = {application.name: application for application in known_applications.KNOWN}
+    heffte = "Time per run: 0.004 (s)\nPerformance:  2.5 GFlops/s\nTolerance:    1e-11\nMax error:    1.83187e-15\n"
+    said = known["speed3d_c2c_a2av"].read("speed3d_c2c_a2av", heffte)
+    assert said == known_applications.Said((known_applications.Figure("speed3d_c2c_a2av", 0.004, 1e7),), "error 1.83187e-15")
+    nekbone = (
+        " cg:   0  3.0e+02\n cg: 100  2.0e-03  1.0e+00  9.0e-01  4.0e-06\n\n nelt =      50, np =         4, nx1 =      10, elements =      200\n"
+        "Tot MFlops =   2.0000E+03, MFlops      =   5.0000E+02\nSetup Flop =   1.0000E+06, Solver Flop =   1.0000E+08\nSolve Time =   5.0000E-01\n"
+    )
+    (figure,) = (said := known["nekbone"].read("nekbone", nekbone)).figures
+    assert (figure.seconds, figure.flops, said.result) == (0.5, 1e9, "cg: 100 2.0e-03 1.0e+00 9.0e-01 4.0e-06")
+    with pytest.raises(ValueError, match="it printed no line"):
+        known["nekbone"].read("nekbone", heffte)
 
 
 def test_the_program_says_what_it_can(tmp_path: Path) -> None:

@@ -391,6 +391,10 @@ def evaluate(
     ] = "",
     variables: Variables = None,
     afresh: Annotated[bool, typer.Option("--afresh", help="measure anew what is there")] = False,
+    applications: Annotated[
+        Optional[Path],
+        typer.Option("--applications", metavar="FOLDER", help="HPCG, heFFTe's benchmark, Nekbone as others have built them"),
+    ] = None,
     launcher: Launcher = "",
     launcher_arguments: LauncherArguments = "",
     hostfile: Hostfile = "",
@@ -417,6 +421,7 @@ def evaluate(
         still,
         afresh,
         minutes,
+        applications,
     )
     report.plotly_script()
     try:

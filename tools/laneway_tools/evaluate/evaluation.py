@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import errno
 import json
@@ -15,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from laneway_tools import __version__
-from laneway_tools.evaluate import libraries, running, system
+from laneway_tools.evaluate import applications, libraries, running, system
+from laneway_tools.evaluate.applications import Installed
 from laneway_tools.evaluate.libraries import Library
 from laneway_tools.measure import results
 from laneway_tools.measure.results import Record
@@ -39,6 +41,8 @@ def _groups() -> Mapping[str, tuple[str, ...]]:
 
 GROUPS = _groups()
 BENCHMARKS = tuple(name for group in GROUPS.values() for name in group)
+PROGRAMS = tuple(application.name for application in applications.KNOWN)
+_PROGRAM_STILL_SECONDS = 300  # many print nothing before their end
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,11 @@ class Effort:
     launches: int
     still_seconds: float
     minutes: float | None = None
+    runs: int = 5
+    """At most so many of each application in a launch."""
 
 
-QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60, 7)
+QUICK = Effort(("--sizes", "4:262144:16", "--grid", "16", "--seconds", "0.3", "--interval", "0.1", "--rounds", "7:60"), 2, 60, 7, 2)
 FULL = Effort(("--sizes", "4:4194304:4", "--grid", "64", "--seconds", "2", "--interval", "0.03", "--rounds", "15:400"), 3, 300, 80)
 # Virtual times repeat exactly, and cases that are left out would differ from run to run.
 SIMULATED = Effort(("--sizes", "4:1048576:16", "--grid", "16", "--rounds", "1:1", "--batch", "1", "--warm-up", "1", "--no-control"), 1, 600)
@@ -67,7 +73,7 @@ class Wanted:
     place: Place
     ranks: int | None = None
     quick: bool = False
-    benchmarks: tuple[str, ...] = BENCHMARKS
+    benchmarks: tuple[str, ...] = (*BENCHMARKS, *PROGRAMS)
     laneway: bool = True
     seed: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +82,7 @@ class Wanted:
     still_seconds: float | None = None
     afresh: bool = False
     minutes: float | None = None
+    applications: Path | None = None
 
     def effort(self) -> Effort:
         """As asked for, or what suits the place."""
@@ -85,6 +92,7 @@ class Wanted:
             self.launches or base.launches,
             self.still_seconds or base.still_seconds,
             self.minutes or base.minutes,
+            base.runs,
         )
 
     def settings(self) -> Record:
@@ -103,11 +111,12 @@ class Wanted:
 def benchmarks_of(text: str) -> tuple[str, ...]:
     """Benchmarks and groups of a list with commas; all for an empty one."""
     chosen: list[str] = []
+    groups, every = {**GROUPS, applications.GROUP: PROGRAMS}, (*BENCHMARKS, *PROGRAMS)
     for name in filter(None, (name.strip() for name in text.split(","))):
-        if name not in GROUPS and name not in BENCHMARKS:
-            raise UserError(f"--benchmarks {name}: expected groups ({', '.join(GROUPS)}) or benchmarks ({', '.join(BENCHMARKS)})")
-        chosen += GROUPS.get(name, (name,))
-    return tuple(name for name in BENCHMARKS if name in chosen) or BENCHMARKS
+        if name not in groups and name not in every:
+            raise UserError(f"--benchmarks {name}: expected groups ({', '.join(groups)}) or benchmarks ({', '.join(every)})")
+        chosen += groups.get(name, (name,))
+    return tuple(name for name in every if name in chosen) or every
 
 
 class Store:
@@ -216,21 +225,27 @@ class _Ready:
     program: str
     laneway: str
     why_not: str
+    installed: Sequence[Installed] = ()
+    missing: Sequence[tuple[str, str]] = ()
+    preload: str = ""
+    """Of Laneway for unchanged programs, where there are some."""
 
 
-def _prepare(library: Library, laneway: bool) -> _Ready:
+def _prepare(library: Library, laneway: bool, folder: Path | None) -> _Ready:
     if not talk.is_quiet():
         print(
             f"{library.name}: the benchmarks are compiled" + (", and Laneway is built where it is not there yet" if laneway else ""),
             flush=True,
         )
     program = libraries.compile_program(library)
+    installed, missing = applications.find(folder, library)
     if not laneway:
-        return _Ready(library, program, "", "")
+        return _Ready(library, program, "", "", installed, missing)
     try:
-        return _Ready(library, program, libraries.find_laneway(library), "")
+        found = libraries.find_laneway(library)
+        return _Ready(library, program, found, "", installed, missing, libraries.find_preload(library, found) if installed else "")
     except UserError as error:
-        return _Ready(library, program, "", str(error))
+        return _Ready(library, program, "", str(error), installed, missing)
 
 
 def _provenance() -> Record:
@@ -259,7 +274,7 @@ class _Evaluation:
         order = random.Random(self._wanted.seed)
         found = []
         for launch in range(1, self._effort.launches + 1):
-            for group in GROUPS:
+            for group in (*GROUPS, applications.GROUP):
                 turn = list(self._ready)
                 order.shuffle(turn)
                 found += [(launch, ready, group) for ready in turn]
@@ -267,7 +282,8 @@ class _Evaluation:
 
     def _left(self, launch: int, ready: _Ready, group: str) -> list[str]:
         done = self._store.done()
-        return [name for name in GROUPS[group] if name in self._wanted.benchmarks and (ready.mpi.name, launch, name) not in done]
+        names = GROUPS.get(group) or [each.application.name for each in ready.installed]
+        return [name for name in names if name in self._wanted.benchmarks and (ready.mpi.name, launch, name) not in done]
 
     def _taking_time(self, ready: _Ready, names: Sequence[str]) -> int:
         """How many of these are not known to be left out as a whole, as those of devices are where there is none."""
@@ -292,7 +308,11 @@ class _Evaluation:
                     )
                 return
             after = sum(self._taking_time(each[1], self._left(*each)) for each in left[number + 1 :])
-            self._run_group(launch, ready, group, progress, after)
+            begin = time.monotonic()
+            run = self._run_programs if group == applications.GROUP else self._run_group
+            failures = run(launch, ready, group, after)
+            said = f", {failures} failed" if failures else ""
+            progress.end(f"{ready.mpi.name}: {group}, launch {launch}{said}, {_duration(time.monotonic() - begin)}")
 
     def _command(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool, seconds: float | None) -> list[str]:
         ours = ["--laneway", ready.laneway] if ready.laneway and with_laneway else []
@@ -303,10 +323,10 @@ class _Evaluation:
             ours += ["--ranks-of-node", str(self._wanted.place.ranks_of_node)]
         return [ready.program, *ours, *self._effort.arguments, "--seed", str(self._wanted.seed * 1000 + launch), *names]
 
-    def _run_group(self, launch: int, ready: _Ready, group: str, progress: _Progress, after: int) -> None:
+    def _run_group(self, launch: int, ready: _Ready, group: str, after: int) -> int:
         """A group of benchmarks; `after` are those of later launches. After a failure its benchmark is tried without Laneway, and
-        those behind it are launched anew."""
-        begin, failures, without = time.monotonic(), 0, False
+        those behind it are launched anew. How many failed."""
+        failures, without = 0, False
         while left := self._left(launch, ready, group):
             if failures and self._budget.is_used_up():
                 break
@@ -321,8 +341,113 @@ class _Evaluation:
             has_ours = bool(ready.laneway) and not without
             self._keep_failure(ready, launch, failed, outcome, has_ours)
             without = has_ours
-        said = f", {failures} failed" if failures else ""
-        progress.end(f"{ready.mpi.name}: {group}, launch {launch}{said}, {_duration(time.monotonic() - begin)}")
+        return failures
+
+    def _run_programs(self, launch: int, ready: _Ready, group: str, after: int) -> int:
+        """The applications of others, one after another. How many failed, as they are or with Laneway."""
+        failures = 0
+        for name in (left := self._left(launch, ready, group)):
+            if self._budget.is_used_up():
+                break
+            (one,) = (each for each in ready.installed if each.application.name == name)
+            seconds = self._budget.seconds(1, len(left) - left.index(name) + after)
+            failures += self._run_program(launch, ready, one, seconds)
+        return failures
+
+    def _run_program(self, launch: int, ready: _Ready, one: Installed, seconds: float | None) -> int:
+        """In turns as it is, as it is once more, and with Laneway, as often as the time allows; what its results have to be is
+        what it says as it is."""
+        contestants = ["mpi", *([] if "--no-control" in self._effort.arguments else ["control"]), *(["laneway"] if ready.preload else [])]
+        order = random.Random(self._wanted.seed * 1000 + launch)
+        end = None if seconds is None else time.monotonic() + seconds
+        found: dict[str, list[applications.Said]] = {name: [] for name in contestants}
+        failures = 0
+        for turn in range(self._effort.runs):
+            if turn and end is not None and time.monotonic() >= end:
+                break
+            for name in order.sample(list(found), len(found)):
+                said, outcome = self._run_once(launch, ready, one, name)
+                if said is not None:
+                    found[name].append(said)
+                    continue
+                failures += 1
+                outcome.at = {"benchmark": one.application.name, "candidate": name}
+                self._keep_failure(ready, launch, one.application.name, outcome, name == "laneway")
+                if name != "laneway":
+                    return failures
+                del found[name]
+        self._keep_program(launch, ready, one, found)
+        return failures
+
+    def _run_once(self, launch: int, ready: _Ready, one: Installed, contestant: str) -> tuple[applications.Said | None, running.Outcome]:
+        """One run; nothing said where it failed."""
+        self._number += 1
+        log = (self._wanted.output / "logs" / f"{self._number:03}.log").absolute()
+        folder = log.parent / "run"
+        one.prepare(folder)
+        command = [str(one.path), *applications.arguments(one.application, quick=self._wanted.quick)]
+        wanted, ours = self._wanted, contestant == "laneway"
+        variables = {**applications.VARIABLES, **wanted.variables} if ours else wanted.variables
+        preloads, still = ([ready.preload] if ours else []), wanted.still_seconds or _PROGRAM_STILL_SECONDS
+        provenance = _provenance()
+        with contextlib.chdir(folder):
+            outcome = running.run(ready.mpi, wanted.place, wanted.ranks, command, log, still, variables, preloads)
+        said = None
+        if outcome.status == 0:
+            try:
+                said = one.said(log.read_text(encoding="utf-8", errors="replace"), folder)
+            except ValueError as error:
+                outcome.message = str(error)
+        self._store.add(
+            {
+                "record": "launch",
+                "log": log.name,
+                "command": shlex.join([*(f"{name}={value}" for name, value in variables.items()), *command]),
+                "candidate": contestant,
+                "status": outcome.status,
+                "seconds": round(outcome.seconds, 2),
+                "ranks": running.rank_count(ready.mpi, wanted.place, wanted.ranks, command),
+                **self._of(launch, ready),
+                "run": {**provenance, "commit": self._commit},
+            }
+        )
+        return said, outcome
+
+    def _of(self, launch: int, ready: _Ready) -> Record:
+        return {"library": ready.mpi.name, "launch": launch, "machine": self._place}
+
+    def _keep_program(self, launch: int, ready: _Ready, one: Installed, found: Mapping[str, Sequence[applications.Said]]) -> None:
+        """A record for each figure and contestant. What says another result than the program as it is has none: it is wrong, unless
+        the program itself says several."""
+        common = self._of(launch, ready)
+        own = {said.result for name, runs in found.items() if name != "laneway" for said in runs}
+        pattern = shlex.join(applications.arguments(one.application, quick=self._wanted.quick))
+        kept: list[Record] = []
+        for name, runs in found.items():
+            other = [said.result for said in runs if said.result not in own]
+            if other and len(own) == 1:
+                message = f"{other[0]}, and as it is {next(iter(own))}"
+                kept.append({"record": "wrong", "benchmark": one.application.name, "candidate": name, "message": message, **common})
+                continue
+            for figures in zip(*(said.figures for said in runs), strict=True):
+                samples = sorted(figure.seconds for figure in figures)
+                kept.append(
+                    {
+                        "record": "result",
+                        "group": "application",
+                        "benchmark": figures[0].benchmark,
+                        "pattern": pattern,
+                        "where": "",
+                        "candidate": name,
+                        "samples_s": samples,
+                        "median_s": samples[len(samples) // 2],
+                        "flops": figures[0].flops,
+                        "verified": None if other else True,
+                        "note": runs[0].result,
+                        **common,
+                    }
+                )
+        self._store.add(*kept, {"record": "done", "benchmark": one.application.name, **common})
 
     def _launch(self, ready: _Ready, launch: int, names: Sequence[str], with_laneway: bool, seconds: float | None) -> running.Outcome:
         command = self._command(ready, launch, names, with_laneway, seconds)
@@ -409,9 +534,13 @@ def run(wanted: Wanted, clock: Callable[[], float] = time.monotonic) -> Path:
     """
     launch.Job([libraries.PROGRAM], wanted.place, wanted.ranks)  # refuses what no launch could be of, before anything is built
     found = libraries.parse(wanted.mpis, wanted.place)
+    if wanted.applications is not None:
+        if isinstance(wanted.place, Simulated):
+            raise UserError("--applications: a simulated program is built for SimGrid's MPI, and these are not")
+        applications.require(wanted.applications)
     if isinstance(wanted.place, Cluster):
         cluster.require_privilege()
-    ready = [_prepare(library, wanted.laneway) for library in found]
+    ready = [_prepare(library, wanted.laneway, wanted.applications) for library in found]
     store = Store(wanted)
     for each in ready:
         if each.why_not:

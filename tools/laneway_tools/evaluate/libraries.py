@@ -161,9 +161,9 @@ def compile_program(library: Library) -> str:
     return str(program)
 
 
-def _build_laneway(library: Library) -> Path:
+def _build_laneway(library: Library, target: str = "laneway") -> Path:
     if library.name.startswith(wheels.PREFIX):
-        return wheels.build_with(library.name, ["laneway"]) / "src" / "liblaneway.so"
+        return wheels.build_with(library.name, [target]) / "src" / "liblaneway.so"
     if library.name in MPIS:
         directory, settings, preset = build.build_dir(library.name), [], library.name
     else:
@@ -172,7 +172,7 @@ def _build_laneway(library: Library) -> Path:
         settings += ["LANEWAY_INTEGRATIONS=OFF", "LANEWAY_BENCH=OFF", "LANEWAY_EXAMPLES=OFF", "BUILD_TESTING=OFF", "LANEWAY_WERROR=OFF"]
     try:
         with Steps() as steps:
-            build.make(steps, preset, directory, targets=["laneway"], settings=settings, environment={**os.environ, **library.around})
+            build.make(steps, preset, directory, targets=[target], settings=settings, environment={**os.environ, **library.around})
     except UserError as error:
         raise UserError(f"Laneway cannot be built for {library.name}: {_last_line(str(error))}", 1) from error
     return directory / "src" / "liblaneway.so"
@@ -190,6 +190,16 @@ def find_laneway(library: Library) -> str:
     if library.kind == SIMULATED:
         return "linked"
     found = built_laneway(library) or _build_laneway(library)
+    if not found.is_file():
+        raise UserError(f"Laneway cannot be built for {library.name}: {found.name} is not there", 1)
+    return str(found)
+
+
+def find_preload(library: Library, laneway: str) -> str:
+    """What unchanged programs are preloaded with, beside this Laneway; it is built where it is not there yet."""
+    found = Path(laneway).parent / "preload" / "liblaneway_mpi.so"
+    if not found.is_file():
+        _build_laneway(library, "laneway_preload")
     if not found.is_file():
         raise UserError(f"Laneway cannot be built for {library.name}: {found.name} is not there", 1)
     return str(found)

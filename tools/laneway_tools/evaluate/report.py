@@ -30,6 +30,15 @@ _TITLES = {
     "hpcg_ddot": "Dot product",
     "hpcg_waxpby": "Sum of vectors",
     "sparse_product": "Random sparse matrix times vector",
+    "xhpcg": "HPCG, the program",
+    "xhpcg_ddot": "HPCG, the program: dot products",
+    "xhpcg_waxpby": "HPCG, the program: sums of vectors",
+    "xhpcg_spmv": "HPCG, the program: sparse matrix times vector",
+    "xhpcg_mg": "HPCG, the program: multigrid",
+    "speed3d_c2c_a2av": "heFFTe, complex, by alltoallv",
+    "speed3d_c2c_p2p_pl": "heFFTe, complex, by messages",
+    "speed3d_r2c_a2av": "heFFTe, real, by alltoallv",
+    "nekbone": "Nekbone",
     "discovery": "Discovery of senders",
 }
 _HOW = (

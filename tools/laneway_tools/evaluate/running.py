@@ -153,14 +153,39 @@ def place_of(library: Library, place: Place) -> Place:
     return Allocation(f"{shlex.quote(library.launcher)} -n {{ranks}}{hosts}", place.arguments, place.hostfile)
 
 
+def _job(
+    library: Library, place: Place, ranks: int | None, command: Sequence[str], variables: Mapping[str, str], preloads: Sequence[str]
+) -> launch.Job:
+    return launch.Job(
+        command,
+        place_of(library, place),
+        ranks,
+        library.kind if not isinstance(place, Simulated) else "openmpi",
+        {**library.around, **variables},
+        launcher=library.launcher,
+        keep_to_cores=True,
+        preloads=preloads,
+    )
+
+
+def rank_count(library: Library, place: Place, ranks: int | None, command: Sequence[str]) -> int:
+    """How many ranks a launch has."""
+    return _job(library, place, ranks, command, {}, ()).rank_count()
+
+
 def run(
-    library: Library, place: Place, ranks: int | None, command: Sequence[str], log: Path, still_seconds: float, variables: Mapping[str, str]
+    library: Library,
+    place: Place,
+    ranks: int | None,
+    command: Sequence[str],
+    log: Path,
+    still_seconds: float,
+    variables: Mapping[str, str],
+    preloads: Sequence[str] = (),
 ) -> Outcome:
     """One launch; its output is in ``log`` afterwards. Nothing of it runs any more when this returns or raises."""
     mark = uuid.uuid4().hex
-    around = {**library.around, **variables}
-    kind = library.kind if not isinstance(place, Simulated) else "openmpi"
-    job = launch.Job(command, place_of(library, place), ranks, kind, {**around, _MARK: mark}, launcher=library.launcher, keep_to_cores=True)
+    job = _job(library, place, ranks, command, {**variables, _MARK: mark}, preloads)
     log.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     log.touch()

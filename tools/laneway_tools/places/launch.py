@@ -37,6 +37,8 @@ class Job:
     """Of another MPI library of that kind than the system's: its mpiexec."""
     keep_to_cores: bool = False
     """Each rank stays on a core of its own, where this machine has one for each."""
+    preloads: Sequence[str] = ()
+    """Libraries to preload, where they are known already."""
 
     def __post_init__(self) -> None:
         if self.mpi not in MPIS:
@@ -75,10 +77,10 @@ def _variables(job: Job) -> Mapping[str, str]:
 
 def _preloaded(job: Job) -> list[tuple[str, str]]:
     """What only the ranks see. Tools that are preloaded, too, come first: they call what ours stands in front of."""
-    if not job.preload:
+    if not job.preload and not job.preloads:
         return []
     given = job.variables.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
-    libraries = find_preloads(find_program(job.command[0], job.mpi), job.mpi)
+    libraries = job.preloads or find_preloads(find_program(job.command[0], job.mpi), job.mpi)
     more = petsc.variables(job.command, job.variables)
     return [("LD_PRELOAD", ":".join(filter(None, [given, *libraries]))), *more.items()]
 
@@ -143,7 +145,7 @@ def _mpich(job: Job, program: Sequence[str]) -> list[str]:
 
 def _environment(job: Job) -> dict[str, str]:
     environment = {**os.environ, **_variables(job)}
-    if job.preload:
+    if job.preload or job.preloads:
         environment.pop("LD_PRELOAD", None)  # the launcher needs none
     if job.mpi == "mpich" and _is_bound(job):
         environment.setdefault("HYDRA_BINDING", "core")  # by a variable, which Intel's, that binds by itself, does not read
