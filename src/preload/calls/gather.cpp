@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/process/relax.hpp"
+#include "preload/calls/collective.hpp"
 #include "preload/calls/deadline.hpp"
 #include "preload/report/rows.hpp"
 
@@ -139,7 +140,7 @@ std::optional<Summary> gather(Summary own, Wish wish, double seconds,
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   own.world = size;
-  if (!whole_world_has_library()) {
+  if (!whole_world_has_library() && !looks_at_dense()) {
     const bool is_wanted = wish == Wish::always || (wish == Wish::if_any && !own.rows.empty());
     return rank == 0 && is_wanted ? std::optional(std::move(own)) : std::nullopt;
   }
