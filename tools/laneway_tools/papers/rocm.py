@@ -82,14 +82,31 @@ _MOORE = {
     ("B", 8): ("d=2,r=2,dims=8x8", "d=2,r=3,dims=8x8", "d=3,r=1,dims=4x4x4"),
     ("B", 16): ("d=2,r=2,dims=16x8", "d=2,r=3,dims=16x8", "d=3,r=1,dims=8x4x4"),
 }
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix of Table III: its name as a pattern, its rows, and its non-zero elements as the paper gives them."""
+
+    pattern: str
+    rows: int
+    nonzeros: int
+
+
 _MATRICES = {
-    "ccc_G_06": "ccc:k=6",
-    "debr_G_08": "debruijn:k=8",
-    "delaunay_n10-like": "delaunay:n=1024,seed=1,curve=0",
-    "crack-like": "delaunay:n=10240,seed=1,curve=0",
+    "ccc_G_06": Matrix("ccc:k=6", 384, 1152),
+    "debr_G_08": Matrix("debruijn:k=8", 256, 1018),
+    "delaunay_n10-like": Matrix("delaunay:n=1024,seed=1,curve=0", 1024, 6112),
+    "crack-like": Matrix("delaunay:n=10240,seed=1,curve=0", 10240, 60760),
 }
-# Columns of the dense matrix: a row of it is one block.
+_SPMM_GCDS = 32
+# Columns of the dense matrix, of numbers of 8 bytes. A non-zero element is such a number and an index of 4 bytes.
 _DENSE_COLUMNS = 256
+_NUMBER_BYTES, _ELEMENT_BYTES = 8, 12
+# The memory of one GCD of an MI250, as AMD gives it (3.2 TB/s for two); a kernel's launch as the machine file has one of a copy.
+_MEMORY_BYTES_PER_SECOND, _LAUNCH_SECONDS = 1.6e12, 1e-5
+# So many products share a creation of the topology and init in the table.
+_PRODUCTS = (1, 20)
 
 
 def _points(cluster: Cluster, nodes: int, operation: str, pattern: str, sizes: Sequence[int]) -> list[Point]:
@@ -185,11 +202,21 @@ class Case:
         seconds, direct = self.seconds(candidate), self.seconds("mpi")
         return sum(self.setup(candidate)) / (direct - seconds) if seconds and direct and seconds < 0.999 * direct else None
 
-    def best_with_setup(self, exchanges: int) -> float:
-        """The largest speedup of so many exchanges together with creation and init."""
+    def best_with_setup(self, exchanges: int, between: float = 0) -> float:
+        """The largest speedup of so many exchanges together with creation and init, and what else takes time at each of them."""
         direct = self.seconds("mpi")
         seconds = {name: self.seconds(name) for name in (str(r["candidate"]) for r in self.records) if name != "mpi"}
-        return max(exchanges * direct / (sum(self.setup(n)) + exchanges * s) for n, s in seconds.items() if s and direct)
+        return max(
+            exchanges * (direct + between) / (sum(self.setup(n)) + exchanges * (s + between)) for n, s in seconds.items() if s and direct
+        )
+
+    def product(self) -> dict[str, str]:
+        """Of Figure 11: seconds of the product on a GCD, and speedups with it, creation and init."""
+        matrix = _MATRICES.get(self.pattern) if self.figure == "11" else None
+        if matrix is None:
+            return {"product_s": "", **{_with_product(count): "" for count in _PRODUCTS}}
+        seconds = product_seconds(matrix)
+        return {"product_s": rounded(seconds), **{_with_product(n): f"{self.best_with_setup(n, seconds):.3f}" for n in _PRODUCTS}}
 
     def row(self) -> dict[str, object]:
         name, speedup = self.best
@@ -211,6 +238,7 @@ class Case:
             "creation_s": rounded(creation),
             "init_s": rounded(init),
             "payback_exchanges": "" if payback is None else f"{payback:.2f}",
+            **self.product(),
         }
 
 
@@ -241,7 +269,7 @@ def _cases(quick: bool) -> list[Case]:
                 add(figure, cluster, nodes, shape, f"moore:{shape}", _SIZES[gcds])
     add("2", _CLUSTERS[0], 1, "6 to 4 and 5", f"matrix:{_scattered()}", _SIZES[_GCDS])
     for name, matrix in _MATRICES.items():
-        add("11", _CLUSTERS[0], 4, name, f"matrix:{matrix}", (_spmm_bytes(matrix),))
+        add("11", _CLUSTERS[0], _SPMM_GCDS // _GCDS, name, f"matrix:{matrix.pattern}", (_spmm_bytes(matrix),))
     found = points.run_all([point for *_, point in wanted])
     return [
         Case(figure, cluster.name, nodes, label, group)
@@ -259,10 +287,21 @@ def _scattered() -> Path:
     return path
 
 
-def _spmm_bytes(matrix: str) -> int:
-    """A rank's block of the dense matrix: its rows of 8 byte numbers."""
-    rows = {"ccc:k=6": 384, "debruijn:k=8": 256}.get(matrix) or int(matrix.split("n=")[1].split(",")[0])
-    return rows // 32 * _DENSE_COLUMNS * 8
+def _spmm_bytes(matrix: Matrix) -> int:
+    """A rank's block of the dense matrix."""
+    return matrix.rows // _SPMM_GCDS * _DENSE_COLUMNS * _NUMBER_BYTES
+
+
+def product_seconds(matrix: Matrix) -> float:
+    """The product of a GCD's rows, as long as its memory takes: a row of the dense matrix is read for each non-zero element, and
+    a row of the result is written."""
+    elements = matrix.nonzeros / _SPMM_GCDS
+    moved = elements * (_ELEMENT_BYTES + _DENSE_COLUMNS * _NUMBER_BYTES) + _spmm_bytes(matrix)
+    return _LAUNCH_SECONDS + moved / _MEMORY_BYTES_PER_SECOND
+
+
+def _with_product(count: int) -> str:
+    return f"speedup_of_{count}"
 
 
 def _print_setups(console: Console, cases: Sequence[Case]) -> None:
@@ -413,7 +452,25 @@ def parts(table: Path) -> list[Part]:
         what = f"{gcds} GCDs, {pattern}" if figure in titles else f"{figure}: {own[0]['cluster']}, {gcds} GCDs, {pattern}"
         found[titles.get(figure, others)].append((what, _published(figure, int(gcds), pattern), *_compared(own)))
     columns = ("graph", "published", "`leader_scatter`", "`auto`", "best of ours", "bound there")
-    return [Part(title, columns, tuple(own)) for title, own in found.items() if own]
+    return [*(Part(title, columns, tuple(own)) for title, own in found.items() if own), *_product_parts(rows)]
+
+
+def _product_parts(rows: Sequence[Mapping[str, str]]) -> list[Part]:
+    """Figure 11 as the source has it, with creation and product."""
+    own = tuple(
+        (
+            row["pattern"],
+            f"{1e6 * float(row['direct_s']):.0f}",
+            f"{1e6 * float(row['product_s']):.1f}",
+            f"{float(row['speedup']):.2f}",
+            *(f"{float(row[_with_product(count)]):.2f}" for count in _PRODUCTS),
+        )
+        for row in rows
+        if row.get("product_s")
+    )
+    with_all = (f"{count} with product, creation and init" for count in _PRODUCTS)
+    columns = ("matrix", "direct exchange, µs", "product, µs", "speedup of the exchange", *with_all)
+    return [Part("Figure 11, creation and product included", columns, own)] if own else []
 
 
 def draw(table: Path, output: Path) -> list[Path]:
