@@ -85,8 +85,8 @@ def _nekbone(name: str, text: str) -> Said:
 
 def _speed3d(program: str, exchange: str) -> Application:
     """heFFTe's benchmark with one of its ways to reshape."""
-    size = ("fftw", "double", *(["128"] * 3), f"-{exchange}", "-n50")
-    return Application(f"{program}_{exchange}", program, size, ("fftw", "double", *(["64"] * 3), f"-{exchange}", "-n10"), _heffte)
+    full, quick = (("fftw", "double", *([side] * 3), f"-{exchange}", "-n50") for side in ("128", "32"))
+    return Application(f"{program}_{exchange}", program, full, quick, _heffte)
 
 
 _HPCG = tuple(f"--n{side}=32" for side in "xyz")

@@ -65,6 +65,12 @@ def _libraries() -> Iterator[Pair]:
                 yield f"{benchmark}{form}", _LIBRARIES[library], seconds[ours] / seconds[other]
 
 
+def _applications() -> Iterator[Pair]:
+    for (benchmark,), own in _by(_rows("applications.csv"), "benchmark").items():
+        seconds = {row["candidate"]: float(row["us"]) for row in own}
+        yield f"`{benchmark}`", "the program without the preload", seconds["laneway"] / seconds["mpi"]
+
+
 def _discovery() -> Iterator[Pair]:
     for (place, degree, _), own in _by(_rows("finders.csv"), "place", "degree", "bytes").items():
         others = [float(row["ratio_to_auto"]) for row in own if not row["candidate"].startswith("laneway ")]
@@ -202,6 +208,7 @@ def _lassen() -> Iterator[Pair]:
 PAGES: dict[str, Callable[[], Iterator[Pair]]] = {
     "collectives": _collectives,
     "libraries": _libraries,
+    "applications": _applications,
     "discovery": _discovery,
     "reductions": _reductions,
     "choosing": _choosing,
