@@ -203,11 +203,14 @@ class Case:
         return sum(self.setup(candidate)) / (direct - seconds) if seconds and direct and seconds < 0.999 * direct else None
 
     def best_with_setup(self, exchanges: int, between: float = 0) -> float:
-        """The largest speedup of so many exchanges together with creation and init, and what else takes time at each of them."""
+        """The largest speedup of so many exchanges, of what else takes time at each of them, and of what is done once: creation, which
+        a graph for MPI's own operation takes, too, and init."""
         direct = self.seconds("mpi")
         seconds = {name: self.seconds(name) for name in (str(r["candidate"]) for r in self.records) if name != "mpi"}
         return max(
-            exchanges * (direct + between) / (sum(self.setup(n)) + exchanges * (s + between)) for n, s in seconds.items() if s and direct
+            (self.setup(n)[0] + exchanges * (direct + between)) / (sum(self.setup(n)) + exchanges * (s + between))
+            for n, s in seconds.items()
+            if s and direct
         )
 
     def product(self) -> dict[str, str]:
