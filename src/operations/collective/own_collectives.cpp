@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<int, 3> sizes = {8, 512, 16384};
 constexpr int repeats = simulated ? 1 : 9;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 22;  // of the blocks of all ranks
+constexpr std::int64_t most_timed_bytes = std::int64_t{1} << 22;  // of the blocks of all ranks
 
 struct Arguments {
   const void* send;
@@ -73,7 +73,8 @@ double median_seconds(Call&& call) {
 OwnCollectives time_own_collectives(const PrivateComm& comm, Rank nodes) {
   const std::int64_t ranks = comm.size();
   std::vector<double> buffers[2];
-  for (std::vector<double>& buffer : buffers) buffer.resize(static_cast<std::size_t>(most_bytes) / sizeof(double));
+  for (std::vector<double>& buffer : buffers)
+    buffer.resize(static_cast<std::size_t>(most_timed_bytes) / sizeof(double));
   const auto barrier = [&] { check_mpi(MPI_Barrier(comm.get()), "MPI_Barrier"); };
   // Nobody waits for others of this communicator in a call that blocks before all are here.
   barrier_progressing(comm);
@@ -82,7 +83,7 @@ OwnCollectives time_own_collectives(const PrivateComm& comm, Rank nodes) {
   for (const Timed& timed : operations) {
     OwnCollectives::Operation& added = own.operations.emplace_back(timed.name);
     for (const int bytes : sizes) {
-      if (timed.has_blocks && bytes * ranks > most_bytes) break;
+      if (timed.has_blocks && bytes * ranks > most_timed_bytes) break;
       const Arguments arguments{buffers[0].data(), buffers[1].data(), bytes, comm.get()};
       seconds.push_back(median_seconds([&] {
         check_mpi(timed.call(arguments), timed.name);
