@@ -295,7 +295,9 @@ TEST_F(Bundled, OnOneNodeShortBlocksGoThroughItsMemory) {
     call.run(comm.get());
     call.expect();
     const int counted = messages(one).inside;
-    if (turn >= 2) EXPECT_EQ(counted, 1);
+    if (turn >= 2) {
+      EXPECT_EQ(counted, 1);
+    }
   }
 }
 
