@@ -71,7 +71,7 @@ CLUSTERS = {
     "cluster:5,3,8@200mbit": "cluster-4x4-200mbit",
 }
 _NODE_RANKS = 8
-_SHORT = "alltoall,alltoallv,allgather,allreduce,bcast,reduce,barrier"
+_SHORT = "alltoall,alltoallv,allgather,allreduce,bcast,reduce,reduce_scatter,barrier"
 
 
 def collectives_runs(*, quick: bool = False) -> list[Measurement]:
@@ -82,7 +82,7 @@ def collectives_runs(*, quick: bool = False) -> list[Measurement]:
         return runs
     for place, file in few:
         runs += [
-            Measurement(place, _dense("allgather,allreduce,bcast,reduce", "4096", 15), file),
+            Measurement(place, _dense("allgather,allreduce,bcast,reduce,reduce_scatter", "4096", 15), file),
             Measurement(place, (*_dense("bcast,reduce", "8,64,1024", 15), "--in-a-row"), file),
             Measurement(place, _dense("alltoall,allgather", "16384,131072", 3, _FEW_OWN), file),
             Measurement(place, _dense("allreduce,bcast,reduce", "65536", 5, _FEW_OWN), file),
