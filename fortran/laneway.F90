@@ -66,6 +66,7 @@ module laneway
             lnw_halo_init_fields, lnw_halo_reverse_init_fields, lnw_halo_free, lnw_sparse_alltoallv_sets
   public :: lnw_psend_init, lnw_precv_init, lnw_pready, lnw_pready_range, lnw_pready_list, lnw_parrived, &
             lnw_neighbor_alltoallv_init_partitioned, lnw_neighbor_alltoallv_init_indexed_partitioned, &
+            lnw_pready_word, lnw_pready_edge_word, lnw_alltoallv_counted_init, &
             lnw_pready_edge, lnw_parrived_edge, lnw_wait_any_edge, lnw_test_any_edge, lnw_request_on_complete, &
             lnw_request_on_arrival, lnw_cvar_get_num, lnw_cvar_get_info, lnw_cvar_get_index, lnw_cvar_read, &
             lnw_pvar_get_num, lnw_pvar_get_info, lnw_pvar_get_index, lnw_pvar_read

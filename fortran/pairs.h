@@ -108,6 +108,30 @@ void lnwf_pready_edge(const LNW_Request* request, const MPI_Fint* edge, const MP
   finish(LNW_Pready_edge(*request, *edge - 1, *partition), ierror);
 }
 
+void lnwf_pready_word(const LNW_Request* request, const MPI_Fint* partition, void** word, MPI_Fint* ierror) {
+  uint64_t* found = NULL;
+  finish(LNW_Pready_word(*request, *partition, &found), ierror);
+  *word = found;
+}
+
+void lnwf_pready_edge_word(const LNW_Request* request, const MPI_Fint* edge, const MPI_Fint* partition, void** word,
+                           MPI_Fint* ierror) {
+  uint64_t* found = NULL;
+  finish(LNW_Pready_edge_word(*request, *edge - 1, *partition, &found), ierror);
+  *word = found;
+}
+
+/* Elements and counts are contiguous: datatypes with gaps are refused. */
+void lnwf_alltoallv_counted_init(const CFI_cdesc_t* sendbuf, const CFI_cdesc_t* sendcounts, const MPI_Fint sdispls[],
+                                 const MPI_Fint* sendtype, const CFI_cdesc_t* recvbuf, const CFI_cdesc_t* recvcounts,
+                                 const MPI_Fint recvcapacities[], const MPI_Fint rdispls[], const MPI_Fint* recvtype,
+                                 const MPI_Fint* comm, const MPI_Fint* info, LNW_Request* request, MPI_Fint* ierror) {
+  finish(LNW_Alltoallv_counted_init(buffer(sendbuf), buffer(sendcounts), sdispls, MPI_Type_f2c(*sendtype),
+                                    buffer(recvbuf), buffer(recvcounts), recvcapacities, rdispls,
+                                    MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), request),
+         ierror);
+}
+
 void lnwf_parrived_edge(const LNW_Request* request, const MPI_Fint* edge, const MPI_Fint* partition, int* flag,
                         MPI_Fint* ierror) {
   *flag = 0;

@@ -93,8 +93,9 @@ LNW_PUBLIC int LNW_Request_set_buffers(LNW_Request request, const void* sendbuf,
  *  - MPI_ERR_UNSUPPORTED_OPERATION for operations between two groups.
  *
  *  But for partitioned ones, collective over `comm`, and synchronising: all its ranks give requests that one call has
- *  made. MPI_ERR_COMM if `comm` has a process that the request's communicator has not, MPI_ERR_REQUEST if some rank's
- *  request is active, nonblocking or of another operation, on all ranks of `comm`. */
+ *  made. MPI_ERR_REQUEST if some rank's request is active, nonblocking or of another operation, on all ranks of `comm`.
+ *  MPI_ERR_COMM if `comm` has a process that the request's communicator has not, at once and on this rank alone. Ranks
+ *  that give other communicators otherwise wait for each other, as in calls of MPI. */
 LNW_PUBLIC int LNW_Request_rebuild(LNW_Request request, MPI_Comm comm, LNW_Request* rebuilt);
 /** The same of a neighborhood operation on a topology that is there, whose hints hold: that of LNW_Topology_shrink,
  * once for all requests, or another with as many neighbours. Collective over the topology. MPI_ERR_TOPOLOGY where it

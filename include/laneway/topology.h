@@ -55,8 +55,10 @@ LNW_PUBLIC int LNW_Topology_from_comm(MPI_Comm comm, LNW_Topology* topology);
  *  MPI_PROC_NULL: neighbours keep their positions, so that counts, displacements, indices and buffers of operations
  * stay as they are, nothing is sent for such a position and its part of the receive buffer is not written. Hints that
  *  describe ranks, as lnw_machine does, are of the ranks of `comm`. Collective over `comm`, and synchronising; the old
- *  communicator may be revoked or freed, and is not communicated on. MPI_ERR_COMM if `comm` has a process that the
- *  topology's communicator has not, MPI_ERR_TOPOLOGY if the two sides of an edge differ, on all ranks of `comm`. */
+ *  communicator may be revoked or freed, and is not communicated on. MPI_ERR_TOPOLOGY if the two sides of an edge
+ *  differ, on all ranks of `comm`. MPI_ERR_COMM if `comm` has a process that the topology's communicator has not, at
+ * once and on this rank alone. Ranks that give other communicators otherwise wait for each other, as in calls of MPI.
+ */
 LNW_PUBLIC int LNW_Topology_shrink(LNW_Topology topology, MPI_Comm comm, LNW_Topology* shrunken);
 /** The same of a communicator `comm_old` with a topology, as LNW_Topology_from_comm takes it. */
 LNW_PUBLIC int LNW_Topology_shrink_comm(MPI_Comm comm_old, MPI_Comm comm, LNW_Topology* shrunken);

@@ -30,7 +30,8 @@ LNW_PUBLIC int LNW_Cvar_get_index(const char* name, int* index);
 LNW_PUBLIC int LNW_Cvar_read(int index, MPI_Comm comm, char* text, int size, int* length);
 
 /** The same of counters. Those that begin with `held_`, and `requests`, are as large as what is there; the others only
- *  grow. */
+ *  grow. Those that begin with `preload_` are of the report of the preload (docs/reference/preload-report.md), and 0
+ * where that is not loaded. */
 LNW_PUBLIC int LNW_Pvar_get_num(int* num);
 LNW_PUBLIC int LNW_Pvar_get_info(int index, LNW_Variable* variable);
 LNW_PUBLIC int LNW_Pvar_get_index(const char* name, int* index);

@@ -86,6 +86,7 @@ _HOMES = {
     "dist_graph_create": "_topology",
     "dist_graph_create_adjacent": "_topology",
     "reordering": "_topology",
+    "alltoallv_counted_init": "_dense",
     **{form: "_dense" for name in _DENSE for form in (name, f"i{name}", f"{name}_init")},
 }
 __all__ = ["__version__", *_HOMES]

@@ -364,3 +364,59 @@ reduce_scatter_block, ireduce_scatter_block, reduce_scatter_block_init = forms(_
 scan, iscan, scan_init = forms(_scan, _RUNNERS)
 exscan, iexscan, exscan_init = forms(_exscan, _RUNNERS)
 barrier, ibarrier, barrier_init = forms(_barrier, _RUNNERS)
+
+
+def _numbers(where: str, what: str, given: Any, ranks: int, writable: bool = False) -> Array:
+    """An array of C ints, one for each rank, that the library reads or writes in each exchange."""
+    array = describe(given, f"{where}: {what}", writable)
+    if array.shape != (ranks,) or array.dtype != np.dtype(np.intc) or not is_contiguous(array):
+        found = f"shape {array.shape}, strides {array.strides}, dtype {array.dtype}"
+        raise ValueError(f"{where}: {what} has {found}; expected {ranks} contiguous {np.dtype(np.intc)}")
+    return array
+
+
+def alltoallv_counted_init(
+    comm: MPI.Comm,
+    send: ArrayLike,
+    sendcounts: ArrayLike,
+    recv: ArrayLike,
+    recvcounts: ArrayLike,
+    recvcapacities: Any,
+    sdispls: Any = None,
+    rdispls: Any = None,
+    **hints: object,
+) -> Request:
+    """As `alltoallv_init`, with counts that the exchange reads when it starts: ``sendcounts[k]`` rows to rank k. From rank k up to
+    ``recvcapacities[k]`` rows can come; how many have is written to ``recvcounts[k]``. Both are arrays of C ints (``np.intc``), on a
+    device or not. Without displacements, what is sent, and rooms, follow each other. Collective.
+
+    >>> sendcounts, recvcounts = np.zeros(comm.size, np.intc), np.zeros(comm.size, np.intc)
+    >>> x, y = np.full(2 * comm.size, float(comm.rank)), np.zeros((comm.size, 2))
+    >>> request = laneway.alltoallv_counted_init(comm, x, sendcounts, y.reshape(-1), recvcounts, [2] * comm.size)
+    >>> for step in range(3):
+    ...     sendcounts[:] = step
+    ...     with request:
+    ...         pass
+    ...     print(bool((recvcounts == step).all()))
+    True
+    True
+    True
+    >>> y[-1].tolist() == [comm.size - 1] * 2
+    True
+    """
+    where = f"alltoallv_counted: rank {comm.rank}"
+    sent, received = describe(send, "send"), describe(recv, "recv", True)
+    for what, array in (("send", sent), ("recv", received)):
+        if not is_contiguous(array):
+            raise ValueError(f"{where}: {what} is not contiguous")
+    counts = _numbers(where, "sendcounts", sendcounts, comm.size), _numbers(where, "recvcounts", recvcounts, comm.size, True)
+    rooms = Blocks(where, "recv", received.shape[0], recvcapacities, rdispls, comm.size, "ranks")
+    begins = None if sdispls is None else _library.ints(integers(sdispls, f"{where}: sdispls"), f"{where}: sdispls")
+    if begins is not None and len(begins) != comm.size:
+        raise ValueError(f"{where}: sdispls has {len(begins)} entries, and there are {comm.size} ranks")
+    in_rooms = [_library.ints(each, f"{where}: recv") for each in (rooms.counts, rooms.displs)]
+    arguments = [pointer(sent), pointer(counts[0]), begins, row_handle(sent), pointer(received), pointer(counts[1]), *in_rooms]
+    with _library.Hints(hints) as info:
+        arguments += [row_handle(received), _library.handle(comm)]
+        made: Request = make("LNW_Alltoallv_counted_init", arguments, [sent, received], [comm, *counts], info, takes_stream=False)
+        return made

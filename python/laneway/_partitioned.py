@@ -20,6 +20,7 @@ import ctypes
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
 from laneway import _library
@@ -50,6 +51,23 @@ class Partitioned(Request):
     def ready_edge(self, edge: int, partition: int = 0) -> None:
         """A partition of the block for a destination may leave."""
         _library.call("LNW_Pready_edge", self._state, _library.integer(edge, "edge"), _library.integer(partition, "partition"))
+
+    def ready_word(self, partition: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """An array of one word that stands for ``ready``: whoever writes 1 there, such as a kernel, makes the partition ready.
+        Once in an exchange; written before ``start``, it counts for the exchange that is started then. The library sets it back.
+        The first call needs the request inactive."""
+        return self._word("LNW_Pready_word", _library.integer(partition, "partition"))
+
+    def ready_edge_word(self, edge: int, partition: int = 0) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """As ``ready_word``, for ``ready_edge``."""
+        return self._word("LNW_Pready_edge_word", _library.integer(edge, "edge"), _library.integer(partition, "partition"))
+
+    def _word(self, name: str, *place: ctypes.c_int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        address = ctypes.c_void_p()
+        _library.call(name, self._state, *place, ctypes.byref(address))
+        word = (ctypes.c_uint64 * 1).from_address(address.value or 0)
+        word.request = self  # type: ignore[attr-defined]  # which lives as long as the array
+        return np.frombuffer(word, np.uint64)
 
     def arrived_edge(self, edge: int, partition: int = 0) -> bool:
         """Whether a partition of the block from a source has arrived."""

@@ -27,6 +27,20 @@ RankTranslation ranks_of(const Request& request, MPI_Comm comm) {
   return {request.comm()->get(), comm};
 }
 
+/// What `find` throws, for the other ranks of `comm` to hear. Throws what it says of their being no ranks of it.
+template <class Find>
+std::exception_ptr failure_on(MPI_Comm comm, Find&& find) {
+  (void)Communicator::of(comm);
+  try {
+    find();
+  } catch (const OtherProcess&) {
+    throw;
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 /// That all ranks can go on, and make the same again. Collective.
 void agree_on(const PrivateComm& comm, const std::exception_ptr& failure, const std::string& what) {
   together(comm, [&] {
@@ -46,26 +60,30 @@ bool is_of_pair(LNW_Request request) {
 
 int LNW_Topology_shrink(LNW_Topology topology, MPI_Comm comm, LNW_Topology* shrunken) {
   return guarded(__func__, comm, [&] {
-    auto made = make_shrunken(comm, [&] {
+    Neighborhoods found;
+    const std::exception_ptr failure = failure_on(comm, [&] {
       require_pointer(shrunken, "shrunken");
       Communicator& old = topology_of(topology);
-      return Neighborhoods{shrink(old.topology(), {old.known_private_comm().get(), comm}), old.hints};
+      found = {shrink(old.topology(), {old.known_private_comm().get(), comm}), old.hints};
     });
-    *shrunken = handle_of(std::move(made));
+    *shrunken = handle_of(make_shrunken(comm, std::move(found), failure));
   });
 }
 
 int LNW_Topology_shrink_comm(MPI_Comm comm_old, MPI_Comm comm, LNW_Topology* shrunken) {
   return guarded(__func__, comm, [&] {
-    auto made = make_shrunken(comm, [&] {
+    Neighborhoods found;
+    const std::exception_ptr failure = failure_on(comm, [&] {
       require_pointer(shrunken, "shrunken");
       require(comm_old != MPI_COMM_NULL, ErrorKind::communicator, "comm_old: MPI_COMM_NULL");
-      Communicator* const old = Communicator::find(comm_old);
-      if (old == nullptr) return Neighborhoods{shrink(read_topology(comm_old), {comm_old, comm}), hints_of(comm_old)};
-      const MPI_Comm ranks = old->partial ? old->known_private_comm().get() : comm_old;
-      return Neighborhoods{shrink(old->topology(), {ranks, comm}), old->hints};
+      if (Communicator* const old = Communicator::find(comm_old)) {
+        const MPI_Comm ranks = old->partial ? old->known_private_comm().get() : comm_old;
+        found = {shrink(old->topology(), {ranks, comm}), old->hints};
+      } else {
+        found = {shrink(read_topology(comm_old), {comm_old, comm}), hints_of(comm_old)};
+      }
     });
-    *shrunken = handle_of(std::move(made));
+    *shrunken = handle_of(make_shrunken(comm, std::move(found), failure));
   });
 }
 
@@ -73,19 +91,17 @@ int LNW_Request_rebuild(LNW_Request request, MPI_Comm comm, LNW_Request* rebuilt
   return guarded(__func__, comm, [&] {
     Origin::Remake remake;
     std::string what;
-    const auto find = [&] {
+    const std::exception_ptr failure = failure_on(comm, [&] {
       require_pointer(rebuilt, "rebuilt");
       const Request& old = remakeable(request);
       const RankTranslation ranks = ranks_of(old, comm);
       remake = old.origin()->among(ranks, old.work().edge_partitions());
       what = old.origin()->text() + " among " + std::to_string(ranks.old_size()) + " ranks";
-    };
-    if (is_of_pair(request)) {
-      find();
-    } else {
-      const std::shared_ptr<PrivateComm> own = Communicator::of(comm).private_comm();
-      agree_on(*own, failure_of(find), what);
-    }
+    });
+    if (!is_of_pair(request))
+      agree_on(*Communicator::of(comm).private_comm(), failure, what);
+    else if (failure)
+      std::rethrow_exception(failure);
     *rebuilt = handle_of(remake(comm));
   });
 }

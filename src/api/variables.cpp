@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -6,6 +8,8 @@
 #include <string_view>
 
 #include "api/barrier.hpp"
+#include "api/preload_counts.hpp"
+#include "base/simulated.hpp"
 #include "communicator/hints/hints.hpp"
 #include "operations/request/request_counters.hpp"
 
@@ -13,24 +17,39 @@ using namespace laneway;
 
 namespace {
 
+struct Counts : RequestCounts {
+  PreloadCounts preload{};
+};
+
+/// The preload has a copy of this library of its own, and what it counts.
+Counts counts_of(MPI_Comm comm) {
+  static const auto of_preload = reinterpret_cast<decltype(&laneway_preload_counts)>(
+      simulated ? nullptr : dlsym(RTLD_DEFAULT, "laneway_preload_counts"));
+  const Communicator* const known = comm == MPI_COMM_NULL ? nullptr : Communicator::find(comm);
+  Counts counts;
+  if (comm == MPI_COMM_NULL || known != nullptr)
+    counts = {count_requests(known != nullptr ? &known->known_private_comm() : nullptr), {}};
+  if (of_preload != nullptr) counts.preload = of_preload(comm);
+  return counts;
+}
+
 struct CounterRow {
   const char* name;
   const char* description;
-  std::int64_t (*read)(const RequestCounts&);
+  std::int64_t (*read)(const Counts&);
 };
 
 template <MPI_Count Statistics::*member>
-std::int64_t of_exchanges(const RequestCounts& counts) {
+std::int64_t of_exchanges(const Counts& counts) {
   return counts.of_exchanges.*member;
 }
 
-constexpr std::array<CounterRow, 12> counter_rows{{
-    {"requests_made", "persistent and nonblocking requests", [](const RequestCounts& all) { return all.made; }},
-    {"requests", "persistent requests that have not been freed", [](const RequestCounts& all) { return all.live; }},
-    {"exchanges", "exchanges of requests that have been started",
-     [](const RequestCounts& all) { return all.exchanges; }},
+constexpr std::array<CounterRow, 16> counter_rows{{
+    {"requests_made", "persistent and nonblocking requests", [](const Counts& all) { return all.made; }},
+    {"requests", "persistent requests that have not been freed", [](const Counts& all) { return all.live; }},
+    {"exchanges", "exchanges of requests that have been started", [](const Counts& all) { return all.exchanges; }},
     {"blocking_calls", "blocking neighborhood and dense operations that have returned",
-     [](const RequestCounts& all) { return all.blocking; }},
+     [](const Counts& all) { return all.blocking; }},
     {"messages", "messages that this rank sends in exchanges of persistent requests",
      of_exchanges<&Statistics::messages>},
     {"bytes", "bytes in them", of_exchanges<&Statistics::bytes>},
@@ -42,6 +61,13 @@ constexpr std::array<CounterRow, 12> counter_rows{{
     {"held_window_bytes", "and for flags and mailboxes that the ranks of the node share",
      of_exchanges<&Statistics::window_bytes>},
     {"held_metadata_bytes", "and for plans, copy programs and tables", of_exchanges<&Statistics::metadata_bytes>},
+    {"preload_taken", "calls of MPI that the preload has taken over",
+     [](const Counts& all) { return all.preload.taken; }},
+    {"preload_left", "calls of the same operations that it has left to the MPI library",
+     [](const Counts& all) { return all.preload.left; }},
+    {"preload_messages", "messages of this rank in both, if LANEWAY_REPORT is 1 or a file",
+     [](const Counts& all) { return all.preload.messages; }},
+    {"preload_bytes", "bytes in them", [](const Counts& all) { return all.preload.bytes; }},
 }};
 
 /// The texts of rows are literals, which end with a zero.
@@ -138,11 +164,6 @@ int LNW_Pvar_read(int index, MPI_Comm comm, MPI_Count* value) {
   return guarded_alone(__func__, MPI_COMM_WORLD, [&] {
     const CounterRow& row = row_at(counters(), index);
     require_pointer(value, "value");
-    *value = 0;
-    if (comm == MPI_COMM_NULL) {
-      *value = row.read(count_requests(nullptr));
-    } else if (const Communicator* const known = Communicator::find(comm)) {
-      *value = row.read(count_requests(&known->known_private_comm()));
-    }
+    *value = row.read(counts_of(comm));
   });
 }

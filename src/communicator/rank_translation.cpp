@@ -1,9 +1,7 @@
 #include "communicator/rank_translation.hpp"
 
 #include <numeric>
-#include <string>
 
-#include "base/error.hpp"
 #include "mpi/check.hpp"
 #include "mpi/group.hpp"
 
@@ -20,9 +18,7 @@ RankTranslation::RankTranslation(MPI_Comm from, MPI_Comm to) {
   fresh_.assign(static_cast<std::size_t>(old_size), MPI_PROC_NULL);
   for (Rank rank = 0; rank < size; ++rank) {
     const Rank old = kept_[static_cast<std::size_t>(rank)];
-    require(old != MPI_UNDEFINED, ErrorKind::communicator, [&] {
-      return "comm: its rank " + std::to_string(rank) + " is not in the communicator of what is made again";
-    });
+    if (old == MPI_UNDEFINED) throw OtherProcess(rank);
     fresh_[static_cast<std::size_t>(old)] = rank;
   }
 }

@@ -2,16 +2,27 @@
 
 #include <mpi.h>
 
+#include <string>
 #include <vector>
 
 #include "base/bytes/types.hpp"
+#include "base/error.hpp"
 
 namespace laneway {
+
+/// The new communicator has a process that the old one has not. That may never call, so nobody waits for it: the rank
+/// that finds this says so alone.
+class OtherProcess : public Error {
+ public:
+  explicit OtherProcess(Rank rank)
+      : Error(ErrorKind::communicator,
+              "comm: its rank " + std::to_string(rank) + " is not in the communicator of what is made again") {}
+};
 
 /// The ranks of one communicator in another, which has some of its processes and no others.
 class RankTranslation {
  public:
-  /// Local. Throws Error(communicator) where `to` has a process that `from` has not.
+  /// Local. Throws OtherProcess where `to` has one that `from` has not.
   RankTranslation(MPI_Comm from, MPI_Comm to);
 
   /// MPI_PROC_NULL: it has none.

@@ -126,6 +126,7 @@ program module_test
   call movers()
   call pairs()
   call edges_in_partitions()
+  call counted_alltoall()
 
   call MPI_Comm_free(graph)
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -516,9 +517,10 @@ contains
     type(MPI_Info) :: info
     type(c_ptr) :: place
     real(real64), pointer :: come(:)
+    integer(int64), pointer, volatile :: word
     character(len=32) :: carrier
     integer(MPI_COUNT_KIND) :: bytes
-    integer :: code, right, left, count
+    integer :: code, right, left, count, i
     logical :: flag
     right = mod(rank + 1, size)
     left = mod(rank + size - 1, size)
@@ -574,6 +576,20 @@ contains
     call check_equal(ghosts, expected, 'what comes in partitions')
     call lnw_pready(0, requests(1), code)
     call check_error(code, 'not active', 'a partition of an inactive request')
+
+    ghosts = -1
+    do i = 0, 2
+      call lnw_pready_word(requests(1), i, place, code)
+      call check(code == MPI_SUCCESS, 'lnw_pready_word')
+      call c_f_pointer(place, word)
+      word = 1
+    end do
+    call lnw_pready_word(requests(1), 3, place, code)
+    call check_error(code, 'partition', 'the word of a partition too many')
+    call lnw_startall(2, requests, code)
+    call lnw_waitall(2, requests, statuses, code)
+    call MPI_F_sync_reg(ghosts)
+    call check_equal(ghosts, expected, 'what comes in partitions whose words are written')
     call lnw_request_free(requests(1))
     call lnw_request_free(requests(2))
   end subroutine
@@ -585,13 +601,15 @@ contains
     integer :: code, form, edge
     integer(MPI_COUNT_KIND) :: whole
     logical :: flag
+    type(c_ptr) :: words(degree)
+    integer(int64), pointer, volatile :: word
     whole = degree * most
     call lnw_topology_from_comm(graph, topology, code)
-    do form = 1, 3
+    do form = 1, 4
       call fill(70 + form)
       call expect_alltoallv()
       select case (form)
-      case (1)
+      case (1, 4)
         call lnw_neighbor_alltoallv_init_partitioned(owned, counts, displacements, MPI_DOUBLE_PRECISION, ghosts, counts, &
             displacements, MPI_DOUBLE_PRECISION, [1, 1], [2, 1], graph, MPI_INFO_NULL, request, code)
       case (2)
@@ -604,8 +622,17 @@ contains
             whole, counts, indices, MPI_DOUBLE_PRECISION, [1, 1], [2, 1], topology, MPI_INFO_NULL, request, code)
       end select
       call check(code == MPI_SUCCESS, 'lnw_neighbor_alltoallv_init_partitioned')
+      do edge = 1, merge(degree, 0, form == 4)
+        call lnw_pready_edge_word(request, edge, 0, words(edge), code)
+        call check(code == MPI_SUCCESS, 'lnw_pready_edge_word')
+      end do
       call lnw_start(request, code)
       do edge = degree, 1, -1
+        if (form == 4) then
+          call c_f_pointer(words(edge), word)
+          word = 1
+          cycle
+        end if
         call lnw_pready_edge(request, edge, 0, code)
         call check(code == MPI_SUCCESS, 'lnw_pready_edge')
       end do
@@ -614,12 +641,57 @@ contains
       call lnw_parrived_edge(request, 1, 1, flag, code)
       call check(code == MPI_SUCCESS .and. flag, 'lnw_parrived_edge')
       call check_equal(ghosts, expected, 'partitioned neighborhoods')
-      call functions_of_edges(request, form == 3)
+      if (form < 4) call functions_of_edges(request, form == 3)
       call lnw_pready_edge(request, degree + 1, 0, code)
       call check_error(code, 'edge is', 'an edge too many')
       call lnw_request_free(request)
     end do
     call lnw_topology_free(topology)
+  end subroutine
+
+  !> Counts that change from exchange to exchange; what comes is compared with alltoallv.
+  subroutine counted_alltoall()
+    integer, parameter :: room = 4
+    type(LNW_Request) :: request
+    integer, asynchronous :: sendcounts(size), recvcounts(size), wide(2, size)
+    integer :: come(size), rooms(size), ends(size), begins(size), code, form, step, i
+    real(real64), asynchronous :: sent(room * size), received(room * size)
+    real(real64) :: right(room * size)
+    rooms = room
+    begins = [(room * (size - i), i = 1, size)]
+    do form = 1, 2
+      if (form == 1) then
+        call lnw_alltoallv_counted_init(sent, sendcounts, begins, MPI_DOUBLE_PRECISION, received, recvcounts, rooms, begins, &
+                                        MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, MPI_INFO_NULL, request, code)
+      else
+        call lnw_alltoallv_counted_init(sent, sendcounts, sendtype=MPI_DOUBLE_PRECISION, recvbuf=received, &
+                                        recvcounts=recvcounts, recvcapacities=rooms, recvtype=MPI_DOUBLE_PRECISION, &
+                                        comm=MPI_COMM_WORLD, info=MPI_INFO_NULL, request=request, ierror=code)
+      end if
+      call check(code == MPI_SUCCESS, 'lnw_alltoallv_counted_init')
+      do step = 1, 3
+        sendcounts = [(mod(rank + 2 * i + step, room + 1), i = 1, size)]
+        sent = [(sqrt(real(1000 * step + 100 * rank + i, real64)), i = 1, room * size)]
+        received = -1
+        right = -1
+        call MPI_Alltoall(sendcounts, 1, MPI_INTEGER, come, 1, MPI_INTEGER, MPI_COMM_WORLD)
+        if (form == 2) ends = [(sum(sendcounts(:i - 1)), i = 1, size)]
+        if (form == 1) ends = begins
+        call MPI_Alltoallv(sent, sendcounts, ends, MPI_DOUBLE_PRECISION, right, come, &
+                           merge(begins, [(room * (i - 1), i = 1, size)], form == 1), MPI_DOUBLE_PRECISION, MPI_COMM_WORLD)
+        call lnw_start(request)
+        call lnw_wait(request, MPI_STATUS_IGNORE, code)
+        call MPI_F_sync_reg(received)
+        call MPI_F_sync_reg(recvcounts)
+        call check(code == MPI_SUCCESS .and. all(recvcounts == come), 'the counts that come')
+        call check_equal(received, right, 'what comes with its counts')
+      end do
+      call lnw_request_free(request)
+    end do
+    if (size == 1) return
+    call lnw_alltoallv_counted_init(sent, wide(1, :), begins, MPI_DOUBLE_PRECISION, received, recvcounts, rooms, begins, &
+                                    MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, MPI_INFO_NULL, request, code)
+    call check_error(code, 'sendcounts is not contiguous', 'counts with gaps')
   end subroutine
 
   !> Of a request of edges in 2 and 1 partitions: the functions that are called for them, and each as it comes.

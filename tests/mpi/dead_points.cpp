@@ -1,26 +1,42 @@
-// dead_points FAMILY KIND POINT…: on an MPI library that goes on without a process (ULFM), one process of each three
-// ranks is killed at a point of all that it does in setup, start, wait and free. KIND says what is counted: `call`,
-// calls of MPI that send, receive, start or make something; `instruction`, instructions of this library, one by one, by
-// the processor's trap flag. Each three ranks, which share a communicator, have a POINT; the rank that is killed is one
-// more than the POINT, modulo 3. All others end, with an error of class MPIX_ERR_PROC_FAILED, or MPIX_ERR_REVOKED from
-// whoever has heard of it first, or with right data; what they start later ends so, too, and all can be freed. POINT 0:
-// nobody is killed, and the points are counted. On other MPI libraries that one may end the job, or return any error.
+// dead_points FAMILY WHERE…: on an MPI library that goes on without a process (ULFM), one process of each three ranks
+// is killed at a point of all that it does in setup, start, wait and free. Points are all that other ranks can see of
+// one: its calls of MPI that may communicate, its stores into memory that the ranks of the node share, and its system
+// calls that write there. Between two of them others cannot tell how far it has come, only that it has ended: who is
+// killed at each of these points is killed, for all others, at each instruction. Shared memory is write-protected: a
+// store is a fault, which counts, and the processor's trap flag lets one instruction through. Tests and probes are as
+// many as time allows: of those without another point in between only the first counts. What else happens within a call
+// of MPI is that library's; so is a receive into memory of the node by the system, which fails here, and so would be
+// noticed.
+//
+// Each three ranks, which share a communicator, have a WHERE, RANK:POINT. The others end, with an error of class
+// MPIX_ERR_PROC_FAILED, or MPIX_ERR_REVOKED from whoever has heard of it first, or with right data; what they start
+// later ends so, too, and all can be freed. WHERE 0: nobody is killed, and the points of each rank are counted. On
+// other MPI libraries that one may end the job, or return any error.
 #include <mpi.h>
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
 
+#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "laneway/laneway.h"
@@ -30,117 +46,164 @@ namespace {
 constexpr int group_size = 3;
 
 bool counting = false;
-bool counts_calls = false;
-bool steps = false;
-long point = 0;  // 0: none
+bool has_looked = false;  // at the last point
+long point = 0;           // 0: none
 long points = 0;
+const char* where = "";
 
 void pass() {
+  has_looked = false;
   if (counting && ++points == point) kill(getpid(), SIGKILL);
 }
 
-void pass_call() {
-  if (counts_calls) pass();
+void look() {
+  if (!has_looked) pass();
+  has_looked = true;
 }
 
-/// Where this library's instructions are.
-std::uintptr_t text_begin = 0, text_end = 0;
-
-int find_text(dl_phdr_info* info, std::size_t, void*) {
-  if (std::strstr(info->dlpi_name, "liblaneway.so") == nullptr) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-    text_begin = info->dlpi_addr + part.p_vaddr;
-    text_end = text_begin + part.p_memsz;
+/// What this library calls in place of a function.
+template <auto behind, void (*count)()>
+struct Counted;
+template <class Result, class... Arguments, bool throws, Result (*behind)(Arguments...) noexcept(throws),
+          void (*count)()>
+struct Counted<behind, count> {
+  static Result call(Arguments... arguments) {
+    count();
+    return behind(arguments...);
   }
-  return 1;
+};
+
+/// Memory that ranks of the node share: where it is mapped.
+std::map<std::byte*, std::size_t> shared;
+
+void* shared_mmap(void* at, std::size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+  void* const made = mmap(at, bytes, protection, flags, descriptor, offset);
+  if (counting && made != MAP_FAILED && (flags & MAP_SHARED) != 0) {
+    shared[static_cast<std::byte*>(made)] = bytes;
+    mprotect(made, bytes, PROT_READ);
+  }
+  return made;
+}
+
+int shared_munmap(void* at, std::size_t bytes) {
+  shared.erase(static_cast<std::byte*>(at));
+  return munmap(at, bytes);
+}
+
+void make_writable(const std::pair<std::byte* const, std::size_t>& memory, bool writable) {
+  mprotect(memory.first, memory.second, writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
 #ifdef __x86_64__
 constexpr long trap_flag = 0x100;
-constexpr unsigned char breakpoint = 0xCC;
-unsigned char* stopped_at = nullptr;  // where this library goes on when a call of another has returned
-unsigned char instruction_there = 0;
+const std::pair<std::byte* const, std::size_t>* stored_to = nullptr;
 
-/// What is called by this library is not looked at: the flag is cleared until that returns.
-void on_trap(int, siginfo_t*, void* context) {
-  auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  if (stopped_at != nullptr && registers[REG_RIP] == reinterpret_cast<greg_t>(stopped_at + 1)) {
-    --registers[REG_RIP];
-    *stopped_at = instruction_there;
-    stopped_at = nullptr;
-    if (counting) registers[REG_EFL] |= trap_flag;
-  }
-  if (!counting) registers[REG_EFL] &= ~trap_flag;
-  const auto is_own = [](std::uintptr_t at) { return at >= text_begin && at < text_end; };
-  if (is_own(static_cast<std::uintptr_t>(registers[REG_RIP]))) return pass();
-  const std::uintptr_t back = *reinterpret_cast<const std::uintptr_t*>(registers[REG_RSP]);
-  if (!is_own(back)) return;
-  stopped_at = reinterpret_cast<unsigned char*>(back);
-  instruction_there = *stopped_at;
-  *stopped_at = breakpoint;
-  registers[REG_EFL] &= ~trap_flag;
+long long& flags_of(void* context) {
+  return static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
 }
 
-bool trap_each_instruction() {
-  dl_iterate_phdr(find_text, nullptr);
-  if (text_end == 0) return false;
-  const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = text_begin / page * page;
-  if (mprotect(reinterpret_cast<void*>(begin), text_end - begin, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
+void on_store(int, siginfo_t* fault, void* context) {
+  auto* const to = static_cast<std::byte*>(fault->si_addr);
+  const auto after = shared.upper_bound(to);
+  if (after == shared.begin() || to >= std::prev(after)->first + std::prev(after)->second) {
+    signal(SIGSEGV, SIG_DFL);  // a fault indeed, which comes again
+    return;
+  }
+  pass();
+  stored_to = &*std::prev(after);
+  make_writable(*stored_to, true);
+  flags_of(context) |= trap_flag;
+}
+
+void on_stored(int, siginfo_t*, void* context) {
+  make_writable(*stored_to, !counting);
+  flags_of(context) &= ~trap_flag;
+}
+
+void count_stores() {
   struct sigaction action = {};
-  action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = on_store;
+  sigaction(SIGSEGV, &action, nullptr);
+  action.sa_sigaction = on_stored;
   sigaction(SIGTRAP, &action, nullptr);
-  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-  return true;
 }
 #else
-bool trap_each_instruction() {
-  return false;
-}
+void count_stores() {}
 #endif
 
-/// The second of three exchanges is looked at instruction by instruction: the first has made what the ranks share.
-/// Before, other ranks see nothing of one between two of its calls of MPI.
-void begin_exchange(int number) {
-  if (!steps) return;
-  counting = number == 1;
-  if (counting && !trap_each_instruction()) std::puts("SKIP: instructions are not counted on this system");
-}
+struct Row {
+  std::string_view name;
+  void* replacement;
+};
+// clang-format off
+#define COUNT(prefix, behind, name, count) Row{prefix #name, reinterpret_cast<void*>(&Counted<&behind##name, count>::call)}
+#define WRITE(name) COUNT("", , name, pass)
+#define PASS(name) COUNT("MPI_", PMPI_, name, pass)
+#define LOOK(name) COUNT("MPI_", PMPI_, name, look)
+const std::array rows{
+    Row{"mmap", reinterpret_cast<void*>(shared_mmap)}, Row{"munmap", reinterpret_cast<void*>(shared_munmap)},
+    WRITE(pwrite), WRITE(ftruncate), WRITE(fallocate),
+    LOOK(Test), LOOK(Testall), LOOK(Testsome), LOOK(Iprobe),
+    PASS(Send), PASS(Isend), PASS(Issend), PASS(Recv), PASS(Irecv), PASS(Sendrecv), PASS(Send_init), PASS(Recv_init),
+    PASS(Start), PASS(Startall), PASS(Wait), PASS(Waitall), PASS(Waitany), PASS(Cancel), PASS(Request_free),
+    PASS(Allgather), PASS(Allgatherv), PASS(Allreduce), PASS(Alltoall), PASS(Alltoallv), PASS(Alltoallw), PASS(Barrier),
+    PASS(Bcast), PASS(Exscan), PASS(Gather), PASS(Gatherv), PASS(Reduce), PASS(Reduce_scatter),
+    PASS(Reduce_scatter_block), PASS(Scan), PASS(Scatter), PASS(Scatterv),
+    PASS(Iallgather), PASS(Iallgatherv), PASS(Iallreduce), PASS(Ialltoall), PASS(Ialltoallv), PASS(Ialltoallw),
+    PASS(Ibarrier), PASS(Ibcast), PASS(Iexscan), PASS(Igather), PASS(Igatherv), PASS(Ireduce), PASS(Ireduce_scatter),
+    PASS(Ireduce_scatter_block), PASS(Iscan), PASS(Iscatter), PASS(Iscatterv), PASS(Ineighbor_alltoallw),
+    PASS(Comm_create), PASS(Comm_create_group), PASS(Comm_dup), PASS(Comm_idup), PASS(Comm_free), PASS(Comm_split),
+    PASS(Comm_split_type), PASS(Cart_create), PASS(Dist_graph_create_adjacent),
+    PASS(Win_allocate), PASS(Win_create), PASS(Win_free), PASS(Win_fence), PASS(Win_lock_all), PASS(Win_unlock_all),
+    PASS(Win_flush), PASS(Win_flush_all), PASS(Win_sync), PASS(Put), PASS(Accumulate),
+};
+// clang-format on
 
-}  // namespace
+/// Those of MPI that no other rank sees, or that only messages too long for this program need.
+const std::regex local(
+    "MPI_(Abort|Add_err.*|Cart_shift|Cartdim.*|Dims.*|Dist_graph_n.*|Err.*|Finalized|Get.*|Graph.*|Group.*|Info.*"
+    "|Initialized|Op_.*|Pack.*|Query.*|Reduce_local|Status.*|Test_cancelled|Topo.*|Type.*|Win_[gs]et.*|Wtime|.*_c"
+    "|Comm_(call|compare|create_keyval|delete|free_keyval|get|group|rank|remote|set|size|test).*)");
 
-#pragma GCC visibility push(default)
-extern "C" {
-#define COUNTED(name, parameters, arguments) \
-  int MPI_##name parameters {                \
-    pass_call();                             \
-    return PMPI_##name arguments;            \
+/// Lets all that this library calls be counted: it finds functions in a table that the system's loader has filled.
+int replace_functions(dl_phdr_info* info, std::size_t, void*) {
+  if (std::strstr(info->dlpi_name, "liblaneway.so") == nullptr) return 0;
+  std::map<long, ElfW(Addr)> found;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+           entry->d_tag != DT_NULL; ++entry)
+        found[entry->d_tag] = entry->d_un.d_ptr;
+  const auto* const symbols = reinterpret_cast<const ElfW(Sym)*>(found[DT_SYMTAB]);
+  for (const auto& [table, size] : {std::pair(DT_RELA, DT_RELASZ), std::pair(DT_JMPREL, DT_PLTRELSZ)}) {
+    const auto* const first = reinterpret_cast<const ElfW(Rela)*>(found[table]);
+    for (const auto* one = first; one != first + found[size] / sizeof *one; ++one) {
+      const char* const name = reinterpret_cast<const char*>(found[DT_STRTAB]) + symbols[one->r_info >> 32].st_name;
+      const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& each) { return each.name == name; });
+      if (row == rows.end()) {
+        if (std::strncmp(name, "MPI_", 4) == 0 && !std::regex_match(name, local))
+          std::printf("wrong: %s is not counted\n", name);
+        continue;
+      }
+      auto* const place = reinterpret_cast<void**>(info->dlpi_addr + one->r_offset);
+      const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+      mprotect(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(place) / page * page), page,
+               PROT_READ | PROT_WRITE);
+      *place = row->replacement;
+    }
   }
-COUNTED(Isend, (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
-        (data, n, type, to, tag, comm, request))
-COUNTED(Issend, (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
-        (data, n, type, to, tag, comm, request))
-COUNTED(Irecv, (void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
-        (data, n, type, from, tag, comm, request))
-COUNTED(Recv, (void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status),
-        (data, n, type, from, tag, comm, status))
-COUNTED(Recv_init, (void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
-        (data, n, type, from, tag, comm, request))
-COUNTED(Start, (MPI_Request * request), (request))
-COUNTED(Startall, (int n, MPI_Request* requests), (n, requests))
-COUNTED(Wait, (MPI_Request * request, MPI_Status* status), (request, status))
-COUNTED(Waitall, (int n, MPI_Request* requests, MPI_Status* statuses), (n, requests, statuses))
-COUNTED(Iallreduce,
-        (const void* from, void* to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request),
-        (from, to, n, type, op, comm, request))
-COUNTED(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made), (comm, group, made))
+  return 1;
 }
-#pragma GCC visibility pop
 
-namespace {
+void count_points(bool is_to_count) {
+  if (is_to_count) {
+    dl_iterate_phdr(replace_functions, nullptr);
+    count_stores();
+  }
+  counting = is_to_count;
+  for (const auto& memory : shared) make_writable(memory, !counting);
+}
 
 constexpr int count = 2000;
 
@@ -178,10 +241,8 @@ struct Program {
   [[nodiscard]] int next() const { return (rank + 1) % size; }
   [[nodiscard]] int previous() const { return (rank + size - 1) % size; }
   Codes& exchange(Codes& codes) {
-    for (int i = 0; i < 3; ++i) {
-      begin_exchange(i);
+    for (int i = 0; i < 3; ++i)
       codes.then([&] { return LNW_Start(&request); }).then([&] { return LNW_Wait(&request, MPI_STATUS_IGNORE); });
-    }
     return codes;
   }
   [[nodiscard]] bool all_came() const {
@@ -197,12 +258,10 @@ struct Program {
                                  MPI_INFO_NULL, &graph);
     });
     if (form == "blocking") {
-      for (int i = 0; i < 3; ++i) {
-        begin_exchange(i);
+      for (int i = 0; i < 3; ++i)
         codes.then([&] {
           return LNW_Neighbor_alltoall_topology(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, graph);
         });
-      }
     } else {
       exchange(codes.then([&] {
         return LNW_Neighbor_alltoall_init_topology(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, graph,
@@ -223,7 +282,6 @@ struct Program {
   int sparse() {
     Codes codes;
     for (int i = 0; i < 3; ++i) {
-      begin_exchange(i);
       codes.then([&] {
         LNW_Arrivals arrivals{};
         const int code = LNW_Sparse_alltoallv(size, ranks.data(), send.data(), ones.data(), places.data(), MPI_INT,
@@ -242,7 +300,6 @@ struct Program {
       return LNW_Channel_create(comm, previous(), LNW_CHANNEL_RECEIVE, 64, 2, MPI_INFO_NULL, &from);
     });
     for (int i = 0; i < 4; ++i) {
-      begin_exchange(i);
       int is_free = 0;
       while (!is_free && codes.code == MPI_SUCCESS)
         codes.then([&] { return LNW_Channel_test_free(to, i % 2, &is_free); });
@@ -260,7 +317,6 @@ struct Program {
       return LNW_Precv_init(receive.data(), 2, count / 2, MPI_INT, previous(), 0, comm, MPI_INFO_NULL, &other);
     });
     for (int i = 0; i < 3; ++i) {
-      begin_exchange(i);
       codes.then([&] { return LNW_Start(&other); })
           .then([&] { return LNW_Start(&request); })
           .then([&] { return LNW_Pready(0, request); })
@@ -274,7 +330,6 @@ struct Program {
     Codes codes;
     codes.then([&] { return LNW_Bag_create(comm, MPI_INFO_NULL, &bag); });
     for (int i = 0; i < 3; ++i) {
-      begin_exchange(i);
       codes.then([&] { return LNW_Bag_send(bag, next(), &rank, sizeof rank); }).then([&] {
         return LNW_Bag_flush(bag);
       });
@@ -290,7 +345,6 @@ struct Program {
         })
         .then([&] { return LNW_Queue_init(&queue, LNW_QUEUE_HOST | LNW_QUEUE_PROGRESS_BY_HOST, nullptr); });
     for (int i = 0; i < 3; ++i) {
-      begin_exchange(i);
       codes.then([&] { return LNW_Enqueue_start(queue, &request); })
           .then([&] { return LNW_Enqueue_wait(queue, &request); })
           .then([&] { return LNW_Queue_wait(queue); });
@@ -325,6 +379,15 @@ struct Program {
 
 }  // namespace
 
+namespace {
+
+void say_points(int rank, const char* family) {
+  if (points > 0) std::printf("end: rank %d of %s has %ld points\n", rank, family, points);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
 #ifdef LANEWAY_TEST_FAULT_TOLERANCE
 namespace {
 
@@ -347,7 +410,7 @@ bool is_of_end(int code) {
 }
 
 void say(bool is_right, const std::string& what, const Program& program, const char* family, int code) {
-  std::printf("%s: rank %d of %s, point %ld: %s: %s\n", is_right ? "good" : "wrong", program.rank, family, point,
+  std::printf("%s: rank %d of %s, point %s: %s: %s\n", is_right ? "good" : "wrong", program.rank, family, where,
               what.c_str(), text_of(code).c_str());
   std::fflush(stdout);
 }
@@ -356,29 +419,26 @@ void say(bool is_right, const std::string& what, const Program& program, const c
 #endif
 
 int main(int argc, char** argv) {
-  if (argc < 4) return 1;
+  if (argc < 3) return 1;
   MPI_Init(&argc, &argv);
-#ifdef LANEWAY_TEST_FAULT_TOLERANCE
   int world_rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int group = world_rank / group_size;
+  const char* const family = argv[1];
+  where = argv[2 + group];
+  if (const char* const colon = std::strchr(where, ':')) point = std::atol(colon + 1);
+  const auto is_counted = [&](int rank) { return point == 0 || rank == std::atoi(where); };
+#ifdef LANEWAY_TEST_FAULT_TOLERANCE
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, group, 0, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const char* const family = argv[1];
   Program program(comm);
-  point = std::atol(argv[3 + group]);
-  const bool is_victim = program.rank == (point + 1) % group_size;
-  counts_calls = is_victim && std::strcmp(argv[2], "call") == 0;
-  steps = is_victim && !counts_calls;
-  counting = counts_calls;
+  count_points(is_counted(program.rank));
   const int code = program.run(family);
-  counting = counts_calls = steps = false;
-  if (is_victim) {
-    std::printf("end: %s has %ld points\n", family, points);
-    std::fflush(stdout);
-  }
+  if (code == MPI_SUCCESS) program.free_all();
+  count_points(false);
+  say_points(program.rank, family);
   // Others wait for this one, which has stopped.
   if (code != MPI_SUCCESS) MPIX_Comm_revoke(comm);
   say(code == MPI_SUCCESS || is_of_end(code), "first", program, family, code);
@@ -395,18 +455,13 @@ int main(int argc, char** argv) {
   (void)MPIX_Comm_agree(MPI_COMM_WORLD, &all);  // nobody leaves before all have said so
   std::_Exit(0);
 #else
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Program program(MPI_COMM_WORLD);
-  point = std::atol(argv[3]);
-  counts_calls = program.rank == (point + 1) % group_size && std::strcmp(argv[2], "call") == 0;
-  steps = program.rank == (point + 1) % group_size && !counts_calls;
-  counting = counts_calls;
-  const int code = program.run(argv[1]);
-  if (counting || steps) std::printf("end: %s has %ld points\n", argv[1], points);
-  counting = counts_calls = steps = false;
-  std::fflush(stdout);
+  count_points(is_counted(program.rank));
+  const int code = program.run(family);
+  if (code == MPI_SUCCESS) program.free_all();
+  count_points(false);
+  say_points(program.rank, family);
   if (code != MPI_SUCCESS) std::_Exit(1);
-  program.free_all();
   MPI_Finalize();
 #endif
 }

@@ -1,33 +1,36 @@
-#!/bin/sh
-# dead_points.sh FAMILY KIND MOST PROGRAM LAUNCHER…: kills a rank at MOST points that are equally far apart, or at all if
-# there are fewer, from the first to the last of those that dead_points counts. Four of them are killed in each run, each
-# among ranks of its own.
-family=$1 kind=$2 most=$3 program=$4
-shift 4
-groups=4
-said=$(timeout 120 "$@" -n 3 "$program" "$family" "$kind" 0 2>&1)
-case $said in *SKIP:*) echo "$said"; exit 0 ;; esac
-count=$(printf '%s\n' "$said" | sed -n "s/^end: $family has \([0-9]*\) points$/\1/p")
-if [ -z "$count" ] || [ "$(printf '%s\n' "$said" | grep -c '^good: .*free')" -ne 3 ]; then
-  printf 'wrong: nobody is killed, and %s does not come to its end: %s\n' "$family" "$said"
+#!/bin/bash
+# dead_points.sh WHAT FAMILY MOST PROGRAM LAUNCHER…: kills each of three ranks at each point that dead_points counts for it,
+# or at MOST of all, which are equally far apart. WHAT follows: `survivors` end as dead_points says; four ranks are killed
+# in each run, each among ranks of its own. `end`: the MPI library does not go on without a process; the job ends, by an
+# error or by the MPI library: nobody waits on.
+what=$1 family=$2 most=$3 program=$4
+launch=("${@:5}")
+run() { timeout "$1" "${launch[@]}" -n "$2" "$program" "$family" "${@:3}" 2>&1; }
+fail() {
+  printf 'wrong: %s: %s\n' "$1" "$said"
   exit 1
-fi
-stride=$(((count + most - 1) / most))
-point=1
-while [ "$point" -le "$count" ]; do
-  points='' n=0
-  while [ "$n" -lt "$groups" ] && [ "$point" -le "$count" ]; do
-    points="$points $point" n=$((n + 1)) point=$((point + stride))
-  done
-  # shellcheck disable=SC2086
-  said=$(timeout 120 "$@" -n $((3 * n)) "$program" "$family" "$kind" $points 2>&1)
-  for each in $points; do
-    ends=$(printf '%s\n' "$said" | grep -c "^good: rank . of $family, point $each: free")
-    # Where what comes before differs between runs, the last points are not reached.
-    if [ "$ends" -lt 2 ] || printf '%s\n' "$said" | grep -q '^wrong: '; then
-      printf 'wrong: %s %s of %s, of%s: %s\n' "$kind" "$each" "$family" "$points" "$said"
-      exit 1
-    fi
+}
+said=$(run 120 3 0) || fail "nobody is killed, and $family fails"
+mapfile -t points < <(sed -n "s/^end: rank \([012]\) of $family has \([0-9]*\) points$/\1 \2/p" <<<"$said" | sort |
+  while read -r rank count; do seq -f "$rank:%.0f" "$count"; done)
+[ "${#points[@]}" -gt 0 ] || fail "nobody is killed, and $family does not come to its end"
+grep -q '^wrong: ' <<<"$said" && fail "nobody is killed, and $family fails"
+stride=$(((${#points[@]} + most - 1) / most))
+mapfile -t chosen < <(printf '%s\n' "${points[@]}" | sed -n "1~${stride}p")
+each_run=$([ "$what" = survivors ] && echo 4 || echo 1)
+# Where what comes before differs between runs, the last points are not reached, and the rank lives.
+for ((first = 0; first < ${#chosen[@]}; first += each_run)); do
+  now=("${chosen[@]:first:each_run}")
+  said=$(run 120 $((3 * ${#now[@]})) "${now[@]}")
+  status=$?
+  grep -q '^wrong: ' <<<"$said" && fail "$family at ${now[*]}"
+  if [ "$what" = end ]; then
+    [ "$status" -ne 124 ] || fail "$family at ${now[*]} waits on"
+    [ "$status" -ne 0 ] || grep -q "^end: rank ${now[0]%:*} " <<<"$said" || fail "$family at ${now[*]} ends well"
+    continue
+  fi
+  for each in "${now[@]}"; do
+    [ "$(grep -c "^good: rank . of $family, point $each: free" <<<"$said")" -ge 2 ] || fail "$family at $each, of ${now[*]}"
   done
 done
-echo "$family: good at $count points of $kind, one of $stride"
+echo "$family: good at ${#chosen[@]} of ${#points[@]} points, one of $stride"

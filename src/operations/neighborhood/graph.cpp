@@ -408,16 +408,15 @@ Topology shrink(const Topology& topology, const RankTranslation& ranks) {
   return fewer;
 }
 
-std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, const std::function<Neighborhoods()>& find) {
+std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, Neighborhoods found, const std::exception_ptr& failure) {
   Communicator& communicator = Communicator::of(comm);
   const std::shared_ptr<PrivateComm> priv = communicator.private_comm();
   return together(*priv, [&] {
-    Neighborhoods found;
     RankPattern edges;
     AgreedHints agreed = agree_on_hints(
         communicator, *priv, [&] { return found.hints; }, {},
         [&] {
-          found = find();
+          if (failure) std::rethrow_exception(failure);
           for (const Neighbor& to : found.topology.destinations) edges.out.push_back({to.rank, {{0, 1}}});
           for (const Neighbor& from : found.topology.sources) edges.in.push_back({from.rank, {{from.slot, 1}}});
           return std::array{false};

@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -67,9 +66,10 @@ struct Neighborhoods {
   Topology topology;
   HintTexts hints;
 };
-/// A topology object with what `find` gives on each rank of `comm`. Collective. What it throws on any, all ranks throw;
-/// likewise where the two sides of an edge differ.
-[[nodiscard]] std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, const std::function<Neighborhoods()>& find);
+/// A topology object with what each rank of `comm` has found. Collective. If one has a failure instead, all ranks
+/// throw; likewise where the two sides of an edge differ.
+[[nodiscard]] std::unique_ptr<Communicator> make_shrunken(MPI_Comm comm, Neighborhoods found,
+                                                          const std::exception_ptr& failure);
 
 /// A topology object with the topology and the hints of `comm`.
 [[nodiscard]] std::unique_ptr<Communicator> copy_topology(MPI_Comm comm, bool wanted);

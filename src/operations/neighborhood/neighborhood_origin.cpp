@@ -45,7 +45,7 @@ std::int64_t NeighborhoodOrigin::bytes() const {
 
 Origin::Remake NeighborhoodOrigin::among(const RankTranslation& ranks, const EdgePartitions* partitions) const {
   return [this, partitions, fewer = shrink(topology_, ranks)](MPI_Comm comm) {
-    const auto made = make_shrunken(comm, [&] { return Neighborhoods{fewer, hints_of_topology_}; });
+    const auto made = make_shrunken(comm, {fewer, hints_of_topology_}, nullptr);
     return on(*made, partitions);
   };
 }

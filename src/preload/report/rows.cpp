@@ -236,6 +236,22 @@ void note_plan(Row& row, const Reasons& reasons) {
     row.why = reasons.one_region ? "all ranks are in one region" : "no other to choose from";
 }
 
+PreloadCounts counts_of(MPI_Comm comm) {
+  PreloadCounts counts;
+  const auto add = [&](const Row& row) {
+    counts.taken += row.taken.load(std::memory_order_relaxed);
+    counts.left += row.all_left();
+    counts.messages += row.messages.load(std::memory_order_relaxed);
+    counts.bytes += row.bytes.load(std::memory_order_relaxed);
+  };
+  if (comm == MPI_COMM_NULL) {
+    for (const Row* const row : all_rows()) add(*row);
+  } else if (const Communicator* const known = Communicator::find_any(comm)) {
+    for (const std::shared_ptr<Row>& row : known->attachment<RowsOfComm>().rows) add(*row);
+  }
+  return counts;
+}
+
 std::vector<const Row*> all_rows() {
   std::vector<const Row*> rows;
   const std::lock_guard lock(rows_mutex);
@@ -282,3 +298,7 @@ std::uint64_t seed_of(const Row& row) {
 }
 
 }  // namespace laneway::interpose
+
+__attribute__((visibility("default"))) laneway::PreloadCounts laneway_preload_counts(MPI_Comm comm) {
+  return laneway::interpose::counts_of(comm);
+}

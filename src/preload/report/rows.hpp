@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/trials/autotuner.hpp"
+#include "api/preload_counts.hpp"
 #include "base/bytes/mix.hpp"
 #include "communicator/arguments/call.hpp"
 #include "communicator/communicator.hpp"
@@ -140,6 +141,8 @@ void note_plan(Row& row, const std::string& strategy, const std::string& why);
 
 /// All that there are.
 [[nodiscard]] std::vector<const Row*> all_rows();
+/// Their sums: of a communicator, as long as it lives, or of all (MPI_COMM_NULL).
+[[nodiscard]] PreloadCounts counts_of(MPI_Comm comm);
 
 /// Why a sampled call is left to the MPI library.
 inline constexpr const char* kept_alive_by_samples =

@@ -304,3 +304,52 @@ def test_messages_of_mpi4py_are_the_oracle() -> None:
         for part in range(2):
             request.ready_edge(0, part)
     everywhere(received.tobytes() == expected.tobytes())
+
+
+def test_counts_of_an_exchange_are_read_when_it_starts() -> None:
+    """Against alltoall of the counts and alltoallv of mpi4py."""
+    room = 4
+    for sdispls, rdispls in ((None, None), (room * np.arange(SIZE)[::-1], 1 + room * np.arange(SIZE)[::-1])):
+        sent, received = np.zeros((room * SIZE, 2)), np.zeros((1 + room * SIZE, 2))
+        counts, come, expected = np.zeros(SIZE, np.intc), np.zeros(SIZE, np.intc), np.zeros(SIZE, np.intc)
+        request = laneway.alltoallv_counted_init(COMM, sent, counts, received, come, [room] * SIZE, sdispls, rdispls)
+        for step in range(3):
+            counts[:] = (RANK + 2 * np.arange(SIZE) + step) % (room + 1)
+            sent[:], received[:], right = np.random.default_rng([RANK, step]).random(sent.shape), -1, np.full_like(received, -1)
+            COMM.Alltoall(counts, expected)
+            begins = np.cumsum(counts) - counts if sdispls is None else sdispls
+            rooms = room * np.arange(SIZE) if rdispls is None else rdispls
+            COMM.Alltoallv([sent, 2 * counts, 2 * begins, MPI.DOUBLE], [right, 2 * expected, 2 * rooms, MPI.DOUBLE])
+            with request:
+                pass
+            everywhere((come == expected).all() and received.tobytes() == right.tobytes(), f"step {step}")
+        counts[:] = room + 1
+        with pytest.raises(laneway.Error), request:
+            pass
+        request.free()
+    for wrong in (np.zeros(SIZE), np.zeros(SIZE + 1, np.intc)):
+        with pytest.raises(ValueError, match="sendcounts has"):
+            laneway.alltoallv_counted_init(COMM, sent, wrong, received, come, [room] * SIZE)
+    with pytest.raises(ValueError, match="reach row"):
+        laneway.alltoallv_counted_init(COMM, sent, counts, received, come, [room + 1] * SIZE)
+
+
+def test_words_make_partitions_ready() -> None:
+    sent, received = np.zeros(6), np.zeros(6)
+    requests = [laneway.psend_init(COMM, sent, 3, TO, 9), laneway.precv_init(COMM, received, 2, SOURCE, 9)]
+    edges = ring().partitioned_init(sent, [6], [2], received, [6], [1])
+    for used, words in (
+        (requests, [requests[0].ready_word(part) for part in range(3)]),
+        ([edges], [edges.ready_edge_word(0, part) for part in range(2)]),
+    ):
+        for step in range(3):
+            sent[:], received[:] = 10 * RANK + step + np.arange(6.0), -1
+            for word in words[:step]:  # before the start, and after
+                word[0] = 1
+            laneway.startall(used)
+            for word in words[step:]:
+                word[0] = 1
+            laneway.waitall(used)
+            everywhere((received == 10 * SOURCE + step + np.arange(6.0)).all() and not any(word[0] for word in words), step)
+    with pytest.raises(laneway.Error):
+        edges.ready_edge_word(1)

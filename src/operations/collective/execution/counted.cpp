@@ -186,8 +186,10 @@ CountedAlltoall::CountedAlltoall(std::shared_ptr<PrivateComm> comm, const Counte
                                       {call.recvcounts, "recvcounts"},
                                       {call.recvcapacities, "recvcapacities"}})
     require(pointer != nullptr, ErrorKind::argument, [&, text = name] { return std::string(text) + " is NULL"; });
-  for (const auto& [buffer, name] :
-       {std::pair<const void*, const char*>{call.sendbuf, "sendbuf"}, {call.recvbuf, "recvbuf"}}) {
+  for (const auto& [buffer, name] : {std::pair<const void*, const char*>{call.sendbuf, "sendbuf"},
+                                     {call.sendcounts, "sendcounts"},
+                                     {call.recvbuf, "recvbuf"},
+                                     {call.recvcounts, "recvcounts"}}) {
     require(buffer != MPI_IN_PLACE, ErrorKind::buffer,
             [&, text = name] { return std::string(text) + " is MPI_IN_PLACE"; });
     require(buffer != LNW_NOT_CONTIGUOUS, ErrorKind::buffer,
