@@ -33,7 +33,7 @@ std::exception_ptr failure_on(MPI_Comm comm, Find&& find) {
   (void)Communicator::of(comm);
   try {
     find();
-  } catch (const OtherProcess&) {
+  } catch (const UnknownProcess&) {
     throw;
   } catch (...) {
     return std::current_exception();

@@ -18,7 +18,7 @@ RankTranslation::RankTranslation(MPI_Comm from, MPI_Comm to) {
   fresh_.assign(static_cast<std::size_t>(old_size), MPI_PROC_NULL);
   for (Rank rank = 0; rank < size; ++rank) {
     const Rank old = kept_[static_cast<std::size_t>(rank)];
-    if (old == MPI_UNDEFINED) throw OtherProcess(rank);
+    if (old == MPI_UNDEFINED) throw UnknownProcess(rank);
     fresh_[static_cast<std::size_t>(old)] = rank;
   }
 }

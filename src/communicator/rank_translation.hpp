@@ -12,9 +12,9 @@ namespace laneway {
 
 /// The new communicator has a process that the old one has not. That may never call, so nobody waits for it: the rank
 /// that finds this says so alone.
-class OtherProcess : public Error {
+class UnknownProcess : public Error {
  public:
-  explicit OtherProcess(Rank rank)
+  explicit UnknownProcess(Rank rank)
       : Error(ErrorKind::communicator,
               "comm: its rank " + std::to_string(rank) + " is not in the communicator of what is made again") {}
 };
@@ -22,7 +22,7 @@ class OtherProcess : public Error {
 /// The ranks of one communicator in another, which has some of its processes and no others.
 class RankTranslation {
  public:
-  /// Local. Throws OtherProcess where `to` has one that `from` has not.
+  /// Local. Throws UnknownProcess where `to` has one that `from` has not.
   RankTranslation(MPI_Comm from, MPI_Comm to);
 
   /// MPI_PROC_NULL: it has none.

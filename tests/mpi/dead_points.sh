@@ -18,6 +18,7 @@ grep -q '^wrong: ' <<<"$said" && fail "nobody is killed, and $family fails"
 stride=$(((${#points[@]} + most - 1) / most))
 mapfile -t chosen < <(printf '%s\n' "${points[@]}" | sed -n "1~${stride}p")
 each_run=$([ "$what" = survivors ] && echo 4 || echo 1)
+killed=0
 # Where what comes before differs between runs, the last points are not reached, and the rank lives.
 for ((first = 0; first < ${#chosen[@]}; first += each_run)); do
   now=("${chosen[@]:first:each_run}")
@@ -26,11 +27,15 @@ for ((first = 0; first < ${#chosen[@]}; first += each_run)); do
   grep -q '^wrong: ' <<<"$said" && fail "$family at ${now[*]}"
   if [ "$what" = end ]; then
     [ "$status" -ne 124 ] || fail "$family at ${now[*]} waits on"
-    [ "$status" -ne 0 ] || grep -q "^end: rank ${now[0]%:*} " <<<"$said" || fail "$family at ${now[*]} ends well"
+    grep -q "^end: rank ${now[0]%:*} " <<<"$said" && continue
+    [ "$status" -ne 0 ] || fail "$family at ${now[*]} ends well"
+    killed=$((killed + 1))
     continue
   fi
   for each in "${now[@]}"; do
-    [ "$(grep -c "^good: rank . of $family, point $each: free" <<<"$said")" -ge 2 ] || fail "$family at $each, of ${now[*]}"
+    ended=$(grep -c "^good: rank . of $family, point $each: free" <<<"$said")
+    [ "$ended" -ge 2 ] || fail "$family at $each, of ${now[*]}"
+    killed=$((killed + 3 - ended))
   done
 done
-echo "$family: good at ${#chosen[@]} of ${#points[@]} points, one of $stride"
+echo "$family: good at ${#chosen[@]} of ${#points[@]} points, one of $stride; $killed were reached"
