@@ -67,7 +67,7 @@ class Partitioned(Request):
         _library.call(name, self._state, *place, ctypes.byref(address))
         word = (ctypes.c_uint64 * 1).from_address(address.value or 0)
         word.request = self  # type: ignore[attr-defined]  # which lives as long as the array
-        return np.frombuffer(word, np.uint64)
+        return np.ctypeslib.as_array(word)
 
     def arrived_edge(self, edge: int, partition: int = 0) -> bool:
         """Whether a partition of the block from a source has arrived."""

@@ -208,7 +208,7 @@ void count_points(bool is_to_count) {
   for (const auto& memory : shared) make_writable(memory, !counting);
 }
 
-constexpr int count = 2000;
+constexpr int count = 600;
 
 /// The first code that is not MPI_SUCCESS ends what follows.
 struct Codes {

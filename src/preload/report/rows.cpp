@@ -246,7 +246,7 @@ PreloadCounts counts_of(MPI_Comm comm) {
   };
   if (comm == MPI_COMM_NULL) {
     for (const Row* const row : all_rows()) add(*row);
-  } else if (const Communicator* const known = Communicator::find_any(comm)) {
+  } else if (Communicator* const known = Communicator::find_any(comm)) {
     for (const std::shared_ptr<Row>& row : known->attachment<RowsOfComm>().rows) add(*row);
   }
   return counts;

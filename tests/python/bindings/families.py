@@ -331,7 +331,7 @@ def test_counts_of_an_exchange_are_read_when_it_starts() -> None:
         with pytest.raises(ValueError, match="sendcounts has"):
             laneway.alltoallv_counted_init(COMM, sent, wrong, received, come, [room] * SIZE)
     with pytest.raises(ValueError, match="reach row"):
-        laneway.alltoallv_counted_init(COMM, sent, counts, received, come, [room + 1] * SIZE)
+        laneway.alltoallv_counted_init(COMM, sent, counts, received, come, [room + 2] * SIZE)
 
 
 def test_words_make_partitions_ready() -> None:
