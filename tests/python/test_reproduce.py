@@ -69,8 +69,8 @@ def test_setups_are_earned_back() -> None:
     assert case.setup("split") == (1.0, 4.0)
     assert case.payback("split") == 2.5
     assert case.payback("two_step") is None
-    assert case.best_with_setup(1) == 4.0 / 7.0
-    assert case.best_with_setup(5) == 20.0 / 15.0
+    assert case.best_with_setup(1) == 5.0 / 7.0  # creation on both sides
+    assert case.best_with_setup(5) == 21.0 / 15.0
 
 
 def test_registration_counts_with_creation(tmp_path: Path) -> None:
