@@ -223,7 +223,8 @@ DenseCost cost(const Shape& s) {
   const double away = s.outside * s.bytes;            // of a rank
   // A rank that owns a lane gets what the others have for it, one that does not gives all.
   const double gathered = (s.members - 1) * away / each;
-  DenseCost all = inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes + gathered);
+  // Nothing leaves before all others of the node have given what they have.
+  DenseCost all = inside(s, s.members - 1, s.members - 1, (s.members - 1) * s.bytes + gathered);
   all.all.node.messages = s.inside_pairs;
   all.all.node.bytes = s.inside_pairs * s.bytes + s.ranks * away * (s.members - 1) / s.members;
   if (served > 1) {

@@ -231,7 +231,8 @@ DenseCost cost(const Shape& s) {
   DenseCost all = inside(s, s.members > 1 ? 1 : 0, s.members - 1, (s.members - 1) * s.bytes);
   all.all.node.messages = s.inside_pairs;
   all.all.node.bytes = s.inside_pairs * s.bytes;
-  if (s.members > 1) all = add(all, inside(s, 2, 2 * handed, (pieces > 1 ? 1 : 2) * away * others, away));
+  // Each piece waits for all others of the node.
+  if (s.members > 1) all = add(all, inside(s, s.members, 2 * handed, (pieces > 1 ? 1 : 2) * away * others, away));
   DenseCost cross = across(s, s.nodes > 1 ? 1 : 0, messages, away, s.members);
   cross.all.network.bytes = s.across_pairs * s.bytes;
   cross.all.network.messages = s.nodes * (s.nodes - 1) * pieces;

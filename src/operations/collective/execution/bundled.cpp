@@ -64,20 +64,21 @@ BundledAlltoall::BundledAlltoall(std::shared_ptr<PrivateComm> comm, std::shared_
 }
 
 std::unique_ptr<BundledAlltoall> BundledAlltoall::make(std::shared_ptr<PrivateComm> comm,
-                                                       std::shared_ptr<const DenseKnowledge> known, int tag, int of) {
+                                                       std::shared_ptr<const DenseKnowledge> known, int tag, int of,
+                                                       std::int64_t mean_bytes) {
   std::unique_ptr<BundledAlltoall> made(new BundledAlltoall(comm, known, tag));
   const Hints& hints = known->hints;
   const Rank rank = comm->rank();
   const std::int64_t moved = made->lanes_.most_received(rank) + made->lanes_.most_sent(rank);
   const bool can_share = std::ranges::includes(known->sharing.members, known->node.members);
-  std::vector<std::int64_t> needs = {2 * (comm->size() + moved), can_share ? 0 : 1};
+  std::vector<std::int64_t> needs = {2 * (comm->size() + moved), can_share ? 0 : 1, mean_bytes};
   needs = reduce_progressing(needs, MPI_INT64_T, MPI_MAX, *comm);
   if (needs[1] != 0) return nullptr;
   const std::int64_t memory = std::min({hints.local.all_mailboxes_bytes, hints.staging_limit, most_memory}) / of;
   const std::int64_t most = std::min(hints.local.mailbox_bytes, memory / needs[0]);
   const auto longest = known->layout.regions() > 1 ? longest_in_bundle : longest_in_memory;
   const std::int64_t block_bytes = longest(*known->parameters, known->layout.largest(), most);
-  if (block_bytes == 0) return nullptr;
+  if (block_bytes == 0 || (known->layout.regions() == 1 && needs[2] > block_bytes)) return nullptr;
   const std::int32_t failed = made->share(block_bytes) ? 0 : 1;
   if (reduce_progressing(std::vector{failed}, MPI_INT32_T, MPI_MAX, *comm).front() != 0) return nullptr;
   return made;

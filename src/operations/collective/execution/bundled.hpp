@@ -23,10 +23,11 @@ namespace laneway {
 class BundledAlltoall {
  public:
   /// Null on all ranks where those of some node cannot share memory, or no block is worth it. `tag` and the next one
-  /// are used for nothing else. `of`: how many such share what hints allow of memory. Collective.
+  /// are used for nothing else. `of`: how many such share what hints allow of memory. `mean_bytes`: of this rank's
+  /// blocks; on one node MPI is left what would be messages anyway. Collective.
   [[nodiscard]] static std::unique_ptr<BundledAlltoall> make(std::shared_ptr<PrivateComm> comm,
                                                              std::shared_ptr<const DenseKnowledge> known, int tag,
-                                                             int of = 1);
+                                                             int of = 1, std::int64_t mean_bytes = 0);
   ~BundledAlltoall() = default;
   BundledAlltoall(const BundledAlltoall&) = delete;
   BundledAlltoall& operator=(const BundledAlltoall&) = delete;
