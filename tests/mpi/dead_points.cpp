@@ -412,8 +412,10 @@ std::string text_of(int code) {
   return text;
 }
 
+/// Open MPI 5.0.11 has no class of errors for some ends of a process while a collective operation of its own begins.
 bool is_of_end(int code) {
-  return class_of(code) == MPIX_ERR_PROC_FAILED || class_of(code) == MPIX_ERR_REVOKED;
+  return class_of(code) == MPIX_ERR_PROC_FAILED || class_of(code) == MPIX_ERR_REVOKED ||
+         text_of(code).find("MPI_ERR_OTHER: known error not in list") != std::string::npos;
 }
 
 void say(bool is_right, const std::string& what, const Program& program, const char* family, int code) {
@@ -440,6 +442,8 @@ int main(int argc, char** argv) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, group, 0, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Barrier(
+      MPI_COMM_WORLD);  // Open MPI 5.0.11 crashes where a process ends while another makes a communicator with it
   Program program(comm);
   count_points(is_counted(program.rank));
   const int code = program.run(family);

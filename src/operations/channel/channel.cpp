@@ -20,9 +20,6 @@ namespace {
 
 /// A look at messages costs more than one at words, and locks.
 constexpr unsigned turns_before_other_end = 256;
-/// Nor is the system asked for a process at each of these looks.
-constexpr unsigned turns_before_system_call = 64 * turns_before_other_end;
-
 /// Nor is MPI called at each of these looks, where it is not needed for what this end waits for.
 constexpr unsigned turns_before_messages = 4 * turns_before_other_end;
 
@@ -295,7 +292,7 @@ bool Channel::looks_for_other_end(unsigned turns) const {
 /// Whether nothing comes from the other end any more.
 bool Channel::is_gone(unsigned turns) {
   if (other_is_closed()) return true;
-  if (turns % turns_before_system_call != 0 || !other_process_.has_ended()) return false;
+  if (turns % turns_before_other_end != 0 || !other_process_.has_ended()) return false;
   other_ended_.store(true, std::memory_order_relaxed);
   return true;
 }

@@ -35,7 +35,6 @@ class MemoryMessage final : public Endpoint {
   static constexpr std::int64_t segments = 2;
   /// Words come without MPI, but the other end may wait for a message of this rank before it writes them.
   static constexpr unsigned turns_before_messages = 1024;
-  static constexpr unsigned turns_before_system_call = 16 * turns_before_messages;
 
   [[nodiscard]] bool has_room() { return memory_.is_free(segment_) || memory_.is_closed(false); }
   [[nodiscard]] bool take();

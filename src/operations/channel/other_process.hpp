@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,12 +26,13 @@ class OtherProcess {
  public:
   /// From now on; nothing where the system has no way to, or `process` is this one, or none that it sees. Once.
   void watch(std::int64_t process);
-  /// One system call; false where nothing is watched.
+  /// One system call, if the last one was long enough ago; false where nothing is watched.
   [[nodiscard]] bool has_ended() const;
 
  private:
   class Descriptor;
   std::shared_ptr<const Descriptor> descriptor_;
+  mutable std::atomic<std::int64_t> next_question_{0};  // of the steady clock
 };
 
 }  // namespace laneway

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/process/ended.hpp"
 #include "base/process/relax.hpp"
 #include "base/simulated.hpp"
 #include "runtime/executor/remains.hpp"
@@ -263,12 +265,20 @@ void Executor::wait_for_words_first() {
   constexpr unsigned looks_before_carrier = 32;
   constexpr unsigned looks_before_advance = 256;
   unsigned looks = 1;
+  std::optional<std::chrono::steady_clock::time_point> asked;
   for (int turns = impatient_turns;; ++looks) {
     poll_waiting<false>();
     if (waiting_.empty()) break;
     if (looks % looks_before_carrier == 0 && poll_together() && looks % looks_before_advance == 0)
       mode_.together->advance();
-    if (memory_ && looks % looks_before_ended == 0) memory_->require_all_running();
+    if (memory_ && looks % looks_before_clock == 0) {
+      const auto now = std::chrono::steady_clock::now();
+      if (!asked) asked = now;
+      if (now - *asked > time_between_questions) {
+        memory_->require_all_running();
+        asked = now;
+      }
+    }
     relax(turns);
   }
   if (left_together_ > 0) mode_.together->wait_all();
