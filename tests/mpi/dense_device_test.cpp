@@ -199,31 +199,44 @@ TEST_F(DenseDeviceTest, OnlyWhatTravelsCrossesTheHost) {
   std::vector<unsigned char> own = filled(rank());
   own.resize(block);
   one.write(own);
-  LNW_Request requests[2] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL};
+  LNW_Request requests[4] = {LNW_REQUEST_NULL, LNW_REQUEST_NULL, LNW_REQUEST_NULL, LNW_REQUEST_NULL};
   EXPECT_MPI(LNW_Alltoall_init(mine.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), MPI_INFO_NULL,
                                &requests[0]));
   EXPECT_MPI(LNW_Allgather_init(one.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), MPI_INFO_NULL,
                                 &requests[1]));
-  for (int which = 0; which < 2; ++which)
+  const auto begin = [&](int which, bool is_persistent) {
+    if (is_persistent) return LNW_Start(&requests[which]);
+    LNW_Request& request = requests[2 + which];
+    return which == 0
+               ? LNW_Ialltoall(mine.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), &request)
+               : LNW_Iallgather(one.data(), block, MPI_BYTE, theirs.data(), block, MPI_BYTE, comm.get(), &request);
+  };
+  int learnt = 1;  // which ranks share a node, without which a nonblocking call is MPI's own
+  EXPECT_MPI(LNW_Allreduce(MPI_IN_PLACE, &learnt, 1, MPI_INT, MPI_SUM, comm.get()));
+  for (int n = 0; n < 4; ++n)
     for (int turn = 0; turn < 3; ++turn) {
+      const int which = n % 2;
       theirs.write(std::vector<unsigned char>(bytes, 0xEE));
       const lnw_sim_counters before = counters();
-      EXPECT_MPI(LNW_Start(&requests[which]));
-      EXPECT_MPI(LNW_Wait(&requests[which], MPI_STATUS_IGNORE));
+      EXPECT_MPI(begin(which, n < 2));
+      EXPECT_MPI(LNW_Wait(&requests[n], MPI_STATUS_IGNORE));
       const lnw_sim_counters after = counters();
       // A gathered block is passed on from where it has come, this rank's own one, too.
       const std::uint64_t out = which == 0 ? others : block, in = which == 0 ? others : bytes;
-      EXPECT_EQ(after.device_to_host_bytes - before.device_to_host_bytes, out) << which;
-      EXPECT_EQ(after.host_to_device_bytes - before.host_to_device_bytes, in) << which;
-      EXPECT_EQ(after.allocations, before.allocations);
+      EXPECT_EQ(after.device_to_host_bytes - before.device_to_host_bytes, out) << n;
+      EXPECT_EQ(after.host_to_device_bytes - before.host_to_device_bytes, in) << n;
+      // The first nonblocking call leaves what it has bound to the next one.
+      if (n < 2 || turn > 0) {
+        EXPECT_EQ(after.allocations, before.allocations) << n;
+      }
       theirs.read(data);
       for (int from = 0; from < size(); ++from) {
         const std::vector<unsigned char> all = filled(from);
-        const auto* const begin = all.data() + (which == 0 ? static_cast<std::size_t>(rank()) * block : 0);
-        ASSERT_EQ(std::memcmp(data.data() + static_cast<std::size_t>(from) * block, begin, block), 0) << from;
+        const auto* const sent = all.data() + (which == 0 ? static_cast<std::size_t>(rank()) * block : 0);
+        ASSERT_EQ(std::memcmp(data.data() + static_cast<std::size_t>(from) * block, sent, block), 0) << from;
       }
     }
-  for (LNW_Request& request : requests) EXPECT_MPI(LNW_Request_free(&request));
+  for (int n = 0; n < 2; ++n) EXPECT_MPI(LNW_Request_free(&requests[n]));
   for (const char* const name : {"LANEWAY_COLLECTIVE", "LANEWAY_PROGRESS", "LANEWAY_TRANSPORT"}) unsetenv(name);
 }
 
@@ -254,6 +267,46 @@ TEST_F(DenseDeviceTest, RepeatedBlockingCallsAllocateNothing) {
     }
   }
   unsetenv("LANEWAY_COLLECTIVE");
+}
+
+/// Each of several that are under way on the same buffers has its own memory, and later ones take it over.
+TEST_F(DenseDeviceTest, OverlappingNonblockingCallsKeepTheirMemory) {
+  if (sim_device() == nullptr) GTEST_SKIP() << "SKIP: only the sim device counts allocations";
+  setenv("LANEWAY_COLLECTIVE", "allreduce:recursive_doubling", 1);
+  setenv("LANEWAY_PROGRESS", "wait", 1);
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const Comm comm(copy);
+  constexpr int count = 3000, calls = 3;
+  int one = 1;
+  EXPECT_MPI(LNW_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_SUM, comm.get()));
+  std::vector<unsigned char> bytes(count * sizeof(int));
+  const Mirror mine(Mirror::Kind::device, bytes.size());
+  std::vector<Mirror> sums;
+  for (int n = 0; n < calls; ++n) sums.emplace_back(Mirror::Kind::device, bytes.size());
+  std::uint64_t allocations = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    std::vector<int> numbers(count), all(count);
+    for (int i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = rank() + turn + i;
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    mine.write(bytes);
+    LNW_Request requests[calls];
+    for (int n = 0; n < calls; ++n)
+      EXPECT_MPI(LNW_Iallreduce(mine.data(), sums[static_cast<std::size_t>(n)].data(), count, MPI_INT, MPI_SUM,
+                                comm.get(), &requests[n]));
+    EXPECT_MPI(LNW_Waitall(calls, requests, MPI_STATUSES_IGNORE));
+    if (turn == 1) allocations = counters().allocations;
+    if (turn > 1) {
+      EXPECT_EQ(counters().allocations, allocations);
+    }
+    for (const Mirror& sum : sums) {
+      sum.read(bytes);
+      std::memcpy(all.data(), bytes.data(), bytes.size());
+      for (int i = 0; i < count; ++i)
+        ASSERT_EQ(all[static_cast<std::size_t>(i)], size() * (size() - 1) / 2 + size() * (turn + i)) << i;
+    }
+  }
+  for (const char* const name : {"LANEWAY_COLLECTIVE", "LANEWAY_PROGRESS"}) unsetenv(name);
 }
 
 }  // namespace

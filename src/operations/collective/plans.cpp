@@ -265,7 +265,7 @@ Planned plan_on_node(Communicator& communicator, const PrivateComm& comm, const 
 
 ReadyPlan ready_plan(const CheckedCollective& checked, std::shared_ptr<const Plan> plan,
                      std::shared_ptr<PlanMemory> memory) {
-  ReadyPlan ready{.plan = std::move(plan), .memory = std::move(memory), .on_images = true, .is_constant = true};
+  ReadyPlan ready{.plan = std::move(plan), .memory = std::move(memory), .is_constant = true};
   ready.combiners = checked.combiners(*ready.plan);
   return ready;
 }

@@ -1,5 +1,6 @@
 #include "operations/pipeline/bound_plan.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "runtime/carriers/messages/p2p.hpp"
@@ -19,13 +20,9 @@ bool is_same(const BufferMemory& a, const BufferMemory& b) {
 
 }  // namespace
 
-Whereabouts BoundPlan::look_at(Buffers buffers) const {
-  Whereabouts here{buffers, glance_at(buffers, *plan(), ready_.device_use)};
-  if (!ready_.on_images || has_bindings() || !here.where.on_device().any()) return here;
-  here.images = std::make_unique<HostImages>(buffers, here.where, touched_by(*plan()), MemoryKind::host);
-  here.buffers = here.images->images();
-  here.where = {};
-  return here;
+std::shared_ptr<const Plan> BoundPlan::plan_on(const BufferMemory& where) {
+  const std::lock_guard lock(in_use_);
+  return plans_.on(where.behind_host());
 }
 
 std::unique_ptr<Exchange> BoundPlan::exchange_on(PlansByBuffers& plans, Buffers buffers, const BufferMemory& where,
@@ -43,6 +40,30 @@ Exchange& BoundPlan::bind(Buffers buffers, const BufferMemory& where, Transport&
     exchange = exchange_on(plans_, buffers, where, transport);
   }
   return *exchange;
+}
+
+BoundPlan::Overlapping BoundPlan::take(Buffers buffers, const BufferMemory& where,
+                                       std::shared_ptr<const PrivateComm> comm, int tag) {
+  const std::lock_guard lock(in_use_);
+  const auto spare = std::ranges::find_if(spares_, [&](const Overlapping& each) {
+    return each.buffers == buffers && each.comm == comm && each.tag == tag &&
+           is_same(each.exchange->executor().where(), where);
+  });
+  if (spare == spares_.end()) {
+    spares_.reserve(most_spares);
+    P2PTransport transport(comm->get(), tag, ready_.elements.get());
+    return {buffers, std::move(comm), tag, exchange_on(plans_, buffers, where, transport)};
+  }
+  Overlapping found = std::move(*spare);
+  spares_.erase(spare);
+  return found;
+}
+
+void BoundPlan::give_back(Overlapping exchange) {
+  if (exchange.exchange->executor().plan().shadow_bytes > most_kept_shadow) return;
+  const std::lock_guard lock(in_use_);
+  if (spares_.size() == most_spares) spares_.erase(spares_.begin());
+  spares_.push_back(std::move(exchange));
 }
 
 void BoundPlan::run_unbound(Buffers buffers, const BufferMemory& where, Transport& transport) const {
@@ -68,11 +89,7 @@ void BoundPlan::run(Buffers buffers, const BufferMemory& where, Transport& trans
 
 void BoundPlan::run(Buffers buffers, const PrivateComm& comm, int tag) {
   P2PTransport transport(comm.get(), tag, ready_.elements.get());
-  static constexpr BufferMemory on_host;
-  if (!has_plugins()) return run(buffers, on_host, transport);
-  const Whereabouts here = look_at(buffers);
-  if (!here.images) return run(buffers, here.where, transport);
-  here.images->run([&] { run(here.buffers, on_host, transport); });
+  run(buffers, look_at(buffers), transport);
 }
 
 }  // namespace laneway

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "algorithms/lowering/through_host.hpp"
 #include "base/process/recent.hpp"
@@ -12,7 +13,6 @@
 #include "communicator/arguments/operations.hpp"
 #include "communicator/private_comm.hpp"
 #include "operations/choose/device_support.hpp"
-#include "operations/plans/host_images.hpp"
 #include "runtime/carriers/elements.hpp"
 #include "runtime/executor/progress.hpp"
 
@@ -30,19 +30,9 @@ struct ReadyPlan {
   std::shared_ptr<PlanMemory> memory = {};  ///< null if the plan uses none
   Combiners combiners = {};                 ///< of a plan that combines
   DeviceUse device_use = {};
-  /// Where it is bound once, for one exchange, it runs on images of buffers that are on devices: pinned memory for its
-  /// parts would cost more to make than it saves.
-  bool on_images = false;
   bool is_constant = false;                        ///< buffers stay what they are
   std::shared_ptr<MessageElements> elements = {};  ///< where MPI gathers and scatters; or null
   std::shared_ptr<const TypedPattern> typed = {};  ///< then: as what the plan is shown
-};
-
-/// Where one exchange finds its buffers.
-struct Whereabouts {
-  Buffers buffers;  ///< those of the call, or images of them
-  BufferMemory where = {};
-  std::unique_ptr<HostImages> images = {};  ///< or null
 };
 
 /// A plan that is bound to many buffers, one after another. Bindings stay, since programs come back to the same
@@ -53,7 +43,10 @@ class BoundPlan {
   /// Of pinned memory that a binding keeps.
   static constexpr std::int64_t most_kept_shadow = std::int64_t{1} << 26;
 
-  /// Has so many bindings at most; without any, each exchange is bound for itself.
+  /// Of exchanges that may overlap, with their memory.
+  static constexpr std::size_t most_spares = 4;
+
+  /// Has so many bindings at most; without any, exchanges may overlap.
   explicit BoundPlan(ReadyPlan ready, std::size_t bindings = 0)
       : plans_(ready.plan), ready_(std::move(ready)), bindings_(bindings) {}
 
@@ -63,11 +56,24 @@ class BoundPlan {
   /// In the memory that is kept for the next exchange.
   [[nodiscard]] std::int64_t kept_bytes() const { return plan()->staging_bytes + plan()->window_bytes; }
 
-  /// For one exchange; images are not fetched yet.
-  [[nodiscard]] Whereabouts look_at(Buffers buffers) const;
+  [[nodiscard]] BufferMemory look_at(Buffers buffers) const { return glance_at(buffers, *plan(), ready_.device_use); }
+  /// As it runs on buffers that are there.
+  [[nodiscard]] std::shared_ptr<const Plan> plan_on(const BufferMemory& where);
   /// For one exchange, which is the only one until it is complete. Of a plan that has bindings. Valid until the next
   /// call.
   [[nodiscard]] Exchange& bind(Buffers buffers, const BufferMemory& where, Transport& transport);
+  /// What an exchange that may overlap with others is bound to.
+  struct Overlapping {
+    Buffers buffers = {};
+    std::shared_ptr<const PrivateComm> comm = {};
+    int tag = 0;
+    std::unique_ptr<Exchange> exchange = {};
+  };
+  /// What an earlier one has given back, or a new one. By any thread.
+  [[nodiscard]] Overlapping take(Buffers buffers, const BufferMemory& where, std::shared_ptr<const PrivateComm> comm,
+                                 int tag);
+  /// When it is complete. Allocates nothing.
+  void give_back(Overlapping exchange);
   /// Runs it once, with messages from this tag on. Allocates nothing where the buffers are those of an earlier call,
   /// unless another thread uses the bindings, or memory of a device has been allocated anew there.
   void run(Buffers buffers, const PrivateComm& comm, int tag = PrivateComm::blocking_tag);
@@ -87,7 +93,8 @@ class BoundPlan {
   PlansByBuffers plans_;
   ReadyPlan ready_;
   Recent<Binding> bindings_;
-  SpinLock in_use_;  // by `run`
+  std::vector<Overlapping> spares_;  // given back, the last one at the end
+  SpinLock in_use_;                  // by `run`, or while plans and spares are looked up
 };
 
 }  // namespace laneway

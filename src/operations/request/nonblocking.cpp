@@ -24,14 +24,18 @@ NonblockingExchange::NonblockingExchange(std::shared_ptr<StartOrder> order, std:
                                          Buffers buffers, Helper helper)
     : order_(std::move(order)),
       bound_(std::move(bound)),
-      here_(bound_->look_at(buffers)),
+      buffers_(buffers),
+      where_(bound_->look_at(buffers)),
       helper_(helper),
-      plan_(bound_->has_bindings() ? bound_->plan() : PlansByBuffers(bound_->plan()).on(here_.where.behind_host())) {
+      plan_(bound_->has_bindings() ? bound_->plan() : bound_->plan_on(where_)) {
   begin();
 }
 
+NonblockingExchange::~NonblockingExchange() {
+  if (taken_.exchange && is_complete_) bound_->give_back(std::move(taken_));
+}
+
 void NonblockingExchange::begin() {
-  if (here_.images) here_.images->fetch();
   ticket_ = order_->next_ticket();
   if (!may_start() && bound_->ready().elements) bound_->ready().elements->keep_types();
   order_->take_ticket();
@@ -40,7 +44,7 @@ void NonblockingExchange::begin() {
   const bool others_depend = executor_ == nullptr || holds_turn_;
   const bool is_for_all = helper_ == Helper::thread_for_all || others_depend;
   if (is_for_all) employ(helper_);
-  if (is_for_all || here_.images || !executor_->independent())
+  if (is_for_all || !executor_->independent())
     activity_.list(*this, is_for_all ? progress_by(helper_) : Progress::in_calls);
   activity_.begin();
 }
@@ -50,8 +54,11 @@ void NonblockingExchange::run() {
   const ReadyPlan& ready = bound_->ready();
   try {
     P2PTransport transport(order_->comm()->get(), order_->tag(), ready.elements.get());
-    executor_ = has_bindings ? &bound_->bind(here_.buffers, here_.where, transport).executor()
-                             : &own_.emplace(plan_, here_.buffers, here_.where, transport, nullptr, ready.combiners);
+    if (!has_bindings && where_.on_device().any())
+      taken_ = bound_->take(buffers_, where_, order_->comm(), order_->tag());
+    executor_ = taken_.exchange ? &taken_.exchange->executor()
+                : has_bindings  ? &bound_->bind(buffers_, where_, transport).executor()
+                                : &own_.emplace(plan_, buffers_, where_, transport, nullptr, ready.combiners);
     executor_->start();
   } catch (...) {
     if (has_bindings) bound_->forget();
@@ -75,14 +82,9 @@ bool NonblockingExchange::advance() {
     if (!may_start()) return false;
     run();
   }
-  HostImages* const images = here_.images.get();
-  if (is_returning_) return images->complete();
-  if (!executor_->progress()) return false;
-  end_turn();
-  if (images == nullptr) return true;
-  images->put_back();
-  is_returning_ = true;
-  return images->complete();
+  is_complete_ = executor_->progress();
+  if (is_complete_) end_turn();
+  return is_complete_;
 }
 
 bool NonblockingExchange::progress() {

@@ -44,13 +44,16 @@ class StartOrder {
 /// That of a communicator's nonblocking operations.
 [[nodiscard]] const std::shared_ptr<StartOrder>& start_order(Communicator& communicator);
 
-/// An exchange in the order of the calls. Started where it is made, unless its turn comes later, or images have to be
-/// fetched; for the only time.
+/// An exchange in the order of the calls. Started where it is made, unless its turn comes later; for the only time.
 class NonblockingExchange final : public Progressive, public Work {
  public:
   /// `bound`: exchanges come one after another if it has bindings.
   NonblockingExchange(std::shared_ptr<StartOrder> order, std::shared_ptr<BoundPlan> bound, Buffers buffers,
                       Helper helper);
+  /// What it has bound to memory of a device stays, for the next one of the same buffers.
+  ~NonblockingExchange() override;
+  NonblockingExchange(const NonblockingExchange&) = delete;
+  NonblockingExchange& operator=(const NonblockingExchange&) = delete;
 
   [[nodiscard]] bool active() const override { return activity_.active(); }
   [[nodiscard]] bool test() override { return activity_.test(executor_); }
@@ -68,21 +71,21 @@ class NonblockingExchange final : public Progressive, public Work {
   void end_turn() {
     if (std::exchange(holds_turn_, false)) order_->end_turn();
   }
-  [[nodiscard]] bool may_start() const {
-    return order_->is_turn_of(ticket_) && (!here_.images || here_.images->complete());
-  }
+  [[nodiscard]] bool may_start() const { return order_->is_turn_of(ticket_); }
 
   std::shared_ptr<StartOrder> order_;
   std::shared_ptr<BoundPlan> bound_;
-  Whereabouts here_;
+  Buffers buffers_;
+  BufferMemory where_;
   Helper helper_;
   std::shared_ptr<const Plan> plan_;
   std::int64_t ticket_ = 0;
   mutable std::unique_ptr<const Plan> plan_as_bytes_;  // once asked for
   std::optional<Executor> own_;
+  BoundPlan::Overlapping taken_;  // of `bound_`, where buffers are on devices
   Executor* executor_ = nullptr;  // once started
   bool holds_turn_ = false;       // messages are still to be started, or the bound plan is in use
-  bool is_returning_ = false;     // to devices, from the images
+  bool is_complete_ = false;      // known of what is advanced
   Activity activity_;             // in the list where completion needs more than MPI's progress
 };
 
