@@ -181,10 +181,11 @@ def test_the_page_of_rocm_compares_equal_densities() -> None:
     parts = rocm.parts(table)
     page = (root() / "docs/results/rocm.md").read_text(encoding="utf-8")
     assert measured.with_tables(page, table.name, parts) == page, "./dev reproduce rocm --keep writes it"
-    assert [part.title for part in parts] == ["Figure 7, cluster A", "Figure 8, cluster B", "Other figures"]
+    titles = ["Figure 7, cluster A", "Figure 8, cluster B", "Other figures", "Figure 11, creation and product included"]
+    assert [part.title for part in parts] == titles
     rows = {row[0]: row[1:] for part in parts for row in part.rows}
     assert [row[1:5] for row in parts[0].rows if row[0] == "8 GCDs, δ = 0.4"] == [("2.16", "1.00", "1.86", "1.86, `multi_path`, 4 MiB")]
-    assert rows["9: B, 64 GCDs, d=3,r=1,dims=4x4x4"][2] == "-"  # auto was not simulated there
+    assert rows["128 GCDs, δ = 0.8"][2] == "-"  # auto was not simulated there
     assert rows["11: A, 32 GCDs, crack-like"][0] == "up to 2.29"
 
 
