@@ -285,7 +285,7 @@ TEST_F(Bundled, ShortBlocksShareOneMessageBetweenTwoNodes) {
 TEST_F(Bundled, OnOneNodeShortBlocksGoThroughItsMemory) {
   if (size() == 1) GTEST_SKIP() << "SKIP: one rank";
   const Setting machine("LANEWAY_MACHINE", "node:1 rank:" + std::to_string(size()));
-  const Setting local("LANEWAY_LOCAL_MESSAGE", "64");
+  const Setting local("LANEWAY_LOCAL_MESSAGE", "128");
   const Comm comm = duplicate_of(MPI_COMM_WORLD);
   const Nodes one{{size()}};
   Call call;

@@ -76,8 +76,10 @@ std::unique_ptr<BundledAlltoall> BundledAlltoall::make(std::shared_ptr<PrivateCo
   if (needs[1] != 0) return nullptr;
   const std::int64_t memory = std::min({hints.local.all_mailboxes_bytes, hints.staging_limit, most_memory}) / of;
   const std::int64_t most = std::min(hints.local.mailbox_bytes, memory / needs[0]);
-  const auto longest = known->layout.regions() > 1 ? longest_in_bundle : longest_in_memory;
-  const std::int64_t block_bytes = longest(*known->parameters, known->layout.largest(), most);
+  const Rank ranks = known->layout.largest();
+  // Inside a node two copies pay up to half of what mailboxes take, as everywhere else that has no way back.
+  const std::int64_t block_bytes = known->layout.regions() > 1 ? longest_in_bundle(*known->parameters, ranks, most)
+                                                               : longest_in_memory(*known->parameters, ranks, most / 2);
   if (block_bytes == 0 || (known->layout.regions() == 1 && needs[2] > block_bytes)) return nullptr;
   const std::int32_t failed = made->share(block_bytes) ? 0 : 1;
   if (reduce_progressing(std::vector{failed}, MPI_INT32_T, MPI_MAX, *comm).front() != 0) return nullptr;
