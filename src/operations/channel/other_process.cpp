@@ -23,6 +23,9 @@ namespace laneway {
 
 namespace {
 
+/// When the system is asked again of a process that has ended.
+constexpr auto for_good = std::numeric_limits<std::int64_t>::max();
+
 /// Processes that number processes in different ways are given apart, and those of nodes that are emulated on one
 /// machine, which have names of their own.
 std::uint64_t running_system() {
@@ -94,15 +97,17 @@ class OtherProcess::Descriptor {
 };
 
 void OtherProcess::watch(std::int64_t process) {
-  if (!descriptor_ && process > 0 && process != getpid()) descriptor_ = Descriptor::of(process);
+  if (descriptor_ || process <= 0 || process == getpid()) return;
+  descriptor_ = Descriptor::of(process);
+  // Between what it said of itself and now.
+  if (!descriptor_ && laneway::has_ended(process)) next_question_.store(for_good, std::memory_order_relaxed);
 }
 
 bool OtherProcess::has_ended() const {
-  if (!descriptor_) return false;
-  constexpr auto for_good = std::numeric_limits<std::int64_t>::max();
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const std::int64_t next = next_question_.load(std::memory_order_relaxed);
-  if (now.count() < next) return next == for_good;
+  if (next == for_good || !descriptor_) return next == for_good;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (now.count() < next) return false;
   pollfd ended{descriptor_->get(), POLLIN, 0};
   const bool has = poll(&ended, 1, 0) > 0;
   next_question_.store(has ? for_good : (now + time_between_questions).count(), std::memory_order_relaxed);

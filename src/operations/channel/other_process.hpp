@@ -24,7 +24,8 @@ void learn_patience_of(const OwnProcess& other, std::size_t ranks);
 /// Another process of this machine, which may end. All that watch one have a descriptor together.
 class OtherProcess {
  public:
-  /// From now on; nothing where the system has no way to, or `process` is this one, or none that it sees. Once.
+  /// From now on, one that has the same numbers of processes; nothing where the system has no way to, or `process` is
+  /// this one. Once.
   void watch(std::int64_t process);
   /// One system call, if the last one was long enough ago; false where nothing is watched.
   [[nodiscard]] bool has_ended() const;
