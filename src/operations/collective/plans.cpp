@@ -57,8 +57,10 @@ std::string obstacle(const DenseKnowledge& known, const CheckedCollective& check
 
 /// Whether short blocks travel together, of which only their two ends know how long they are.
 bool is_bundled(const DenseKnowledge& known, const CheckedCollective& checked, const DenseMay& may) {
+  // On one node MPI's own nonblocking one goes on without anybody who would have to advance it.
+  const bool is_worth_it = known.layout.regions() > 1 || may.phases == Phases::one;
   return checked.facts.kind == Dense::alltoall && !knows_all_sizes(checked.call.kind) && !may.know_mean &&
-         known.layout.largest() > 1 && known.hints.sharing != Sharing::none;
+         is_worth_it && known.layout.largest() > 1 && known.hints.sharing != Sharing::none;
 }
 
 /// What a rank that passes on data has of it at a time, at most.
