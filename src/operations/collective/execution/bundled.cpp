@@ -13,6 +13,7 @@
 #include "mpi/check.hpp"
 #include "mpi/quirks.hpp"
 #include "operations/collective/execution/mpi.hpp"
+#include "runtime/carriers/messages/advance.hpp"
 #include "runtime/carriers/node/sharing.hpp"
 #include "runtime/executor/progress.hpp"
 
@@ -385,8 +386,14 @@ void BundledAlltoall::take(const Expected& expected) {
   pass_for(from - first);
 }
 
+/// What else this rank has under way, for which those may wait that it waits for, needs MPI's progress even where
+/// nothing comes here.
 void BundledAlltoall::poll() {
-  if (under_way_ == 0) return;
+  constexpr unsigned looks_before_advance = 64;
+  if (under_way_ == 0) {
+    if (++fruitless_ % looks_before_advance == 0) advance_mpi(comm_->get());
+    return;
+  }
   if constexpr (quirks.arrays_return_errors) {
     int n = 0;
     const int code =

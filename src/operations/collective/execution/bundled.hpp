@@ -109,6 +109,7 @@ class BundledAlltoall {
   std::vector<Message> messages_;
   std::vector<int> completed_;
   std::vector<MPI_Status> statuses_;
+  unsigned fruitless_ = 0;  // looks at memory alone
   std::size_t under_way_ = 0;
   std::vector<Expected> expected_;
   std::vector<std::int64_t> cursors_;     // of members
