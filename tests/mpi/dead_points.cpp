@@ -163,9 +163,11 @@ const std::array rows{
 };
 // clang-format on
 
-/// Those of MPI that no other rank sees, or that only messages too long for this program need.
+/// Those of MPI that no other rank sees, or that only messages too long for this program need; and constants, which are
+/// variables of some MPI libraries.
 const std::regex local(
-    "MPI_(Abort|Add_err.*|Cart_shift|Cartdim.*|Dims.*|Dist_graph_n.*|Err.*|Finalized|Get.*|Graph.*|Group.*|Info.*"
+    "MPI_([A-Z_]+|Abort|Add_err.*|Cart_shift|Cartdim.*|Dims.*|Dist_graph_n.*|Err.*|Finalized|Get.*|Graph.*|Group.*|"
+    "Info.*"
     "|Initialized|Op_.*|Pack.*|Query.*|Reduce_local|Status.*|Test_cancelled|Topo.*|Type.*|Win_[gs]et.*|Wtime|.*_c"
     "|Comm_(call|compare|create_keyval|delete|free_keyval|get|group|rank|remote|set|size|test).*)");
 
