@@ -88,7 +88,11 @@ DenseSettings with_segments(DenseSettings settings, const DenseFacts& facts, con
   const auto bytes = static_cast<double>(std::max<std::int64_t>(facts.bytes, 1));
   const double byte = injection_seconds({1, bytes}, parameters) / bytes;
   if (byte <= 0) return settings;
-  const double best = std::sqrt(bytes * message->alpha / (byte * (layout.regions() - 2)));
+  // A segment of the node's link is a message of each of its lanes. Twice as long as that is hardly slower, and half
+  // the work where ranks share processors.
+  const Overhead& work = parameters.network_overhead;
+  const double segment = (message->alpha + work.message + work.wait) * layout.largest();
+  const double best = 2 * std::sqrt(bytes * segment / (byte * (layout.regions() - 2)));
   while (settings.segment_bytes > least && static_cast<double>(settings.segment_bytes) > best)
     settings.segment_bytes /= 2;
   return settings;
