@@ -4,10 +4,11 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <tuple>
 
 #include "algorithms/collective/rules.hpp"
 #include "base/simulated.hpp"
-#include "candidates/dense.hpp"
+#include "candidates/dense/operations.hpp"
 
 namespace laneway::bench {
 
@@ -72,41 +73,20 @@ MPI_Comm with_rule(const std::string& rule, const DenseTask& task) {
   return comm;
 }
 
-/// Calls f(blocking, nonblocking, persistent, arguments that they have in common...) for the task's operation.
-template <class F>
-void with_operation(const DenseTask& task, F&& f) {
-  const DenseBlocks& b = task.blocks;
-  std::byte* const in = task.receive.data();
-  const std::byte* const out = task.send.data();
-  const Rank root = task.dense.root;
-  const int bytes = static_cast<int>(task.dense.bytes);
-  const int elements = static_cast<int>(task.dense.elements());
-  switch (task.dense.kind) {
-    case DenseKind::alltoall:
-      return f(LNW_Alltoall, LNW_Ialltoall, LNW_Alltoall_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
-    case DenseKind::alltoallv:
-      return f(LNW_Alltoallv, LNW_Ialltoallv, LNW_Alltoallv_init, out, b.send_counts.data(),
-               b.send_displacements.data(), MPI_BYTE, in, b.receive_counts.data(), b.receive_displacements.data(),
-               MPI_BYTE);
-    case DenseKind::allgather:
-      return f(LNW_Allgather, LNW_Iallgather, LNW_Allgather_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
-    case DenseKind::gather:
-      return f(LNW_Gather, LNW_Igather, LNW_Gather_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
-    case DenseKind::scatter:
-      return f(LNW_Scatter, LNW_Iscatter, LNW_Scatter_init, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
-    case DenseKind::bcast:
-      return f(LNW_Bcast, LNW_Ibcast, LNW_Bcast_init, in, bytes, MPI_BYTE, root);
-    case DenseKind::reduce:
-      return f(LNW_Reduce, LNW_Ireduce, LNW_Reduce_init, out, in, elements, MPI_DOUBLE, MPI_SUM, root);
-    case DenseKind::allreduce:
-      return f(LNW_Allreduce, LNW_Iallreduce, LNW_Allreduce_init, out, in, elements, MPI_DOUBLE, MPI_SUM);
-    case DenseKind::reduce_scatter:
-      return f(LNW_Reduce_scatter, LNW_Ireduce_scatter, LNW_Reduce_scatter_init, out, in, b.receive_counts.data(),
-               MPI_DOUBLE, MPI_SUM);
-    default:
-      return f(LNW_Barrier, LNW_Ibarrier, LNW_Barrier_init);
-  }
-}
+/// Blocking, nonblocking, persistent.
+struct LanewayForms {
+  static constexpr auto alltoall = std::make_tuple(LNW_Alltoall, LNW_Ialltoall, LNW_Alltoall_init);
+  static constexpr auto alltoallv = std::make_tuple(LNW_Alltoallv, LNW_Ialltoallv, LNW_Alltoallv_init);
+  static constexpr auto allgather = std::make_tuple(LNW_Allgather, LNW_Iallgather, LNW_Allgather_init);
+  static constexpr auto gather = std::make_tuple(LNW_Gather, LNW_Igather, LNW_Gather_init);
+  static constexpr auto scatter = std::make_tuple(LNW_Scatter, LNW_Iscatter, LNW_Scatter_init);
+  static constexpr auto bcast = std::make_tuple(LNW_Bcast, LNW_Ibcast, LNW_Bcast_init);
+  static constexpr auto reduce = std::make_tuple(LNW_Reduce, LNW_Ireduce, LNW_Reduce_init);
+  static constexpr auto allreduce = std::make_tuple(LNW_Allreduce, LNW_Iallreduce, LNW_Allreduce_init);
+  static constexpr auto reduce_scatter =
+      std::make_tuple(LNW_Reduce_scatter, LNW_Ireduce_scatter, LNW_Reduce_scatter_init);
+  static constexpr auto barrier = std::make_tuple(LNW_Barrier, LNW_Ibarrier, LNW_Barrier_init);
+};
 
 class LanewayBlocking final : public DenseCandidate {
  public:
@@ -117,7 +97,8 @@ class LanewayBlocking final : public DenseCandidate {
   [[nodiscard]] std::string choice() const override;
 
   void run() override {
-    with_operation(task_, [&](auto blocking, auto, auto, auto... arguments) { blocking(arguments..., comm_); });
+    with_operation<LanewayForms>(
+        task_, [&](const auto& forms, auto... arguments) { std::get<0>(forms)(arguments..., comm_); });
   }
 
  private:
@@ -134,7 +115,8 @@ class LanewayNonblocking final : public DenseCandidate {
 
   void run() override {
     LNW_Request request = LNW_REQUEST_NULL;
-    with_operation(task_, [&](auto, auto begin, auto, auto... arguments) { begin(arguments..., comm_, &request); });
+    with_operation<LanewayForms>(
+        task_, [&](const auto& forms, auto... arguments) { std::get<1>(forms)(arguments..., comm_, &request); });
     LNW_Wait(&request, MPI_STATUS_IGNORE);
   }
 
@@ -147,8 +129,8 @@ class LanewayPersistent final : public DenseCandidate {
  public:
   LanewayPersistent(const std::string& rule, const DenseTask& task) {
     const DenseHints hints(rule, task);
-    with_operation(task, [&](auto, auto, auto persistent, auto... arguments) {
-      persistent(arguments..., task.run.comm, hints.get(), &request_);
+    with_operation<LanewayForms>(task, [&](const auto& forms, auto... arguments) {
+      std::get<2>(forms)(arguments..., task.run.comm, hints.get(), &request_);
     });
   }
   ~LanewayPersistent() override { LNW_Request_free(&request_); }

@@ -1,46 +1,27 @@
 #include <mpi.h>
 
 #include <array>
+#include <tuple>
 
-#include "candidates/dense.hpp"
+#include "candidates/dense/operations.hpp"
 
 namespace laneway::bench {
 
 namespace {
 
-/// Calls f(blocking, nonblocking, arguments that they have in common...) for the task's operation.
-template <class F>
-void with_own_operation(const DenseTask& task, F&& f) {
-  const DenseBlocks& b = task.blocks;
-  std::byte* const in = task.receive.data();
-  const std::byte* const out = task.send.data();
-  const Rank root = task.dense.root;
-  const int bytes = static_cast<int>(task.dense.bytes);
-  const int elements = static_cast<int>(task.dense.elements());
-  switch (task.dense.kind) {
-    case DenseKind::alltoall:
-      return f(MPI_Alltoall, MPI_Ialltoall, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
-    case DenseKind::alltoallv:
-      return f(MPI_Alltoallv, MPI_Ialltoallv, out, b.send_counts.data(), b.send_displacements.data(), MPI_BYTE, in,
-               b.receive_counts.data(), b.receive_displacements.data(), MPI_BYTE);
-    case DenseKind::allgather:
-      return f(MPI_Allgather, MPI_Iallgather, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE);
-    case DenseKind::gather:
-      return f(MPI_Gather, MPI_Igather, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
-    case DenseKind::scatter:
-      return f(MPI_Scatter, MPI_Iscatter, out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root);
-    case DenseKind::bcast:
-      return f(MPI_Bcast, MPI_Ibcast, in, bytes, MPI_BYTE, root);
-    case DenseKind::reduce:
-      return f(MPI_Reduce, MPI_Ireduce, out, in, elements, MPI_DOUBLE, MPI_SUM, root);
-    case DenseKind::allreduce:
-      return f(MPI_Allreduce, MPI_Iallreduce, out, in, elements, MPI_DOUBLE, MPI_SUM);
-    case DenseKind::reduce_scatter:
-      return f(MPI_Reduce_scatter, MPI_Ireduce_scatter, out, in, b.receive_counts.data(), MPI_DOUBLE, MPI_SUM);
-    default:
-      return f(MPI_Barrier, MPI_Ibarrier);
-  }
-}
+/// Blocking, nonblocking.
+struct OwnForms {
+  static constexpr auto alltoall = std::make_tuple(MPI_Alltoall, MPI_Ialltoall);
+  static constexpr auto alltoallv = std::make_tuple(MPI_Alltoallv, MPI_Ialltoallv);
+  static constexpr auto allgather = std::make_tuple(MPI_Allgather, MPI_Iallgather);
+  static constexpr auto gather = std::make_tuple(MPI_Gather, MPI_Igather);
+  static constexpr auto scatter = std::make_tuple(MPI_Scatter, MPI_Iscatter);
+  static constexpr auto bcast = std::make_tuple(MPI_Bcast, MPI_Ibcast);
+  static constexpr auto reduce = std::make_tuple(MPI_Reduce, MPI_Ireduce);
+  static constexpr auto allreduce = std::make_tuple(MPI_Allreduce, MPI_Iallreduce);
+  static constexpr auto reduce_scatter = std::make_tuple(MPI_Reduce_scatter, MPI_Ireduce_scatter);
+  static constexpr auto barrier = std::make_tuple(MPI_Barrier, MPI_Ibarrier);
+};
 
 class OwnBlocking final : public DenseCandidate {
  public:
@@ -56,8 +37,9 @@ class OwnNonblocking final : public DenseCandidate {
   explicit OwnNonblocking(const DenseTask& task) : task_(task) {}
   void run() override {
     MPI_Request request = MPI_REQUEST_NULL;
-    with_own_operation(task_,
-                       [&](auto, auto begin, auto... arguments) { begin(arguments..., task_.run.comm, &request); });
+    with_operation<OwnForms>(task_, [&](const auto& forms, auto... arguments) {
+      std::get<1>(forms)(arguments..., task_.run.comm, &request);
+    });
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
@@ -70,7 +52,7 @@ constexpr std::array own_names = {"mpi", "mpi-again", "mpi-nonblocking"};
 }  // namespace
 
 void call_mpi(const DenseTask& task, MPI_Comm comm) {
-  with_own_operation(task, [&](auto blocking, auto, auto... arguments) { blocking(arguments..., comm); });
+  with_operation<OwnForms>(task, [&](const auto& forms, auto... arguments) { std::get<0>(forms)(arguments..., comm); });
 }
 
 DenseMaker dense_mpi() {

@@ -15,7 +15,7 @@ namespace laneway::dense::alltoall_lanes {
 
 namespace {
 
-/// How many lanes a node has, and whether what they carry is passed on between nodes.
+/// How many lanes a node has.
 enum class Lanes { one, leaders, all };
 
 class Exchange {
