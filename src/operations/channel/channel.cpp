@@ -319,13 +319,13 @@ void Channel::put(std::int64_t segment, const void* data, std::int64_t bytes) {
           [&] { return "bytes is " + std::to_string(bytes) + "; a segment has " + std::to_string(options_.bytes); });
   require(data != nullptr || bytes == 0, ErrorKind::argument, "data is NULL");
   open();
+  // Not afterwards: the other end may take what was put and be freed before this call returns.
+  if (memory_ && memory_->is_closed(false)) [[unlikely]]
+    throw_gone();
   if (!memory_  ? messages_->put(segment, data, bytes)
       : window_ ? window_->put(*memory_, segment, data, bytes)
-                : memory_->put(segment, data, bytes)) {
-    if (memory_ && memory_->is_closed(false)) [[unlikely]]
-      throw_gone();
+                : memory_->put(segment, data, bytes))
     return;
-  }
   if (other_is_closed()) throw_gone();
   throw Error(ErrorKind::request, "segment " + std::to_string(segment) + " is not free: " + rank_text(options_.peer) +
                                       " has not released what was put before, or another thread puts into it");
