@@ -155,6 +155,14 @@ void other_families(MPI_Comm comm, int rank, int size) {
   expect(code != MPI_SUCCESS && std::strstr(text.data(), "dest is") != nullptr, "the text of an error");
 }
 
+/// With Intel MPI it comes with the first session.
+void look_for_world() {
+  int is_there = 0;
+  MPI_Initialized(&is_there);
+  has_world = is_there != 0;
+  if (has_world) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
 struct Session {
   MPI_Session session = MPI_SESSION_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -165,6 +173,7 @@ struct Session {
   explicit Session(const char* name) {
     ++open;
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    look_for_world();
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
     MPI_Comm_create_from_group(group, name, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
@@ -188,8 +197,7 @@ struct Session {
 
 void use_world() {
   MPI_Init(nullptr, nullptr);
-  has_world = true;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  look_for_world();
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
