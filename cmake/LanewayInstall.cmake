@@ -8,7 +8,7 @@ install(TARGETS laneway EXPORT lanewayTargets LIBRARY DESTINATION ${CMAKE_INSTAL
 if(NOT LANEWAY_SHARED AND TARGET laneway_scotch)
   install(TARGETS laneway_scotch EXPORT lanewayTargets)
 endif()
-install(DIRECTORY include/laneway integrations/tpetra/laneway integrations/cabana/laneway integrations/kokkos_comm/laneway integrations/petsc/laneway integrations/amrex/laneway integrations/ghex/laneway DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/laneway integrations/common/laneway integrations/tpetra/laneway integrations/cabana/laneway integrations/kokkos_comm/laneway integrations/petsc/laneway integrations/amrex/laneway integrations/ghex/laneway integrations/neko/laneway DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/laneway FILES_MATCHING PATTERN *.toml)
 install(EXPORT lanewayTargets NAMESPACE laneway:: DESTINATION ${config_dir})
 configure_package_config_file(cmake/lanewayConfig.cmake.in lanewayConfig.cmake INSTALL_DESTINATION ${config_dir})

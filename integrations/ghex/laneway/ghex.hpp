@@ -11,14 +11,12 @@
 #include <ghex/structured/regular/field_descriptor.hpp>
 #include <ghex/unstructured/user_concepts.hpp>
 #include <map>
-#include <stdexcept>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "laneway/laneway.h"
+#include "laneway/placed.hpp"
 
 namespace laneway {
 
@@ -28,28 +26,8 @@ namespace ghex {
 
 namespace detail {
 
-inline void check(int code, const char* call) {
-  if (code != MPI_SUCCESS) throw std::runtime_error(std::string("laneway::ghex: ") + call + " has failed");
-}
-
-/// A datatype that is freed.
-class Type {
- public:
-  Type() = default;
-  Type(Type&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
-  Type& operator=(Type&& other) noexcept {
-    std::swap(type_, other.type_);
-    return *this;
-  }
-  ~Type() {
-    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
-  }
-  [[nodiscard]] MPI_Datatype* place() { return &type_; }
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
+using placed::check;
+using placed::Type;
 
 inline MPI_Aint address(const void* at) {
   MPI_Aint found = 0;
@@ -110,8 +88,9 @@ Piece piece(::ghex::structured::regular::field_descriptor<T, ::ghex::cpu, Domain
 }  // namespace detail
 
 /// What communication_object::exchange(infos...) does, by memory that never moves: fields stay where they are and are
-/// sent from there, and received where they belong. Any number of domains a rank.
-class Exchange {
+/// sent from there, and received where they belong. Any number of domains a rank. start() is exchange(...), wait() that
+/// of the handle that it returns.
+class Exchange : public placed::Exchange {
  public:
   /// `infos`: patterns applied to fields, in the same order of patterns on all ranks, which may have any number of
   /// each pattern's. Collective over `comm`, which has the ranks of the context; `info` has hints of a persistent
@@ -121,46 +100,14 @@ class Exchange {
     Edges sent, received;
     std::vector<const void*> containers;
     (add(sent, received, containers, infos), ...);
-    const Side to = side(sent), from = side(received);
-    LNW_Topology topology = LNW_TOPOLOGY_NULL;
-    detail::check(LNW_Topology_create(comm, static_cast<int>(from.ranks.size()), from.ranks.data(), MPI_UNWEIGHTED,
-                                      static_cast<int>(to.ranks.size()), to.ranks.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                      &topology),
-                  "LNW_Topology_create");
-    const int code = LNW_Neighbor_alltoallw_init_topology(
-        MPI_BOTTOM, to.counts.data(), to.places.data(), to.handles.data(), MPI_BOTTOM, from.counts.data(),
-        from.places.data(), from.handles.data(), topology, info, &request_);
-    LNW_Topology_free(&topology);
-    detail::check(code, "LNW_Neighbor_alltoallw_init_topology");
+    make(comm, side(sent), side(received), info);
   }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() {
-    if (request_ != LNW_REQUEST_NULL) LNW_Request_free(&request_);
-  }
-
-  /// As exchange(...).
-  void start() { detail::check(LNW_Start(&request_), "LNW_Start"); }
-  /// As wait() of the handle that exchange(...) returns.
-  void wait() { detail::check(LNW_Wait(&request_, MPI_STATUS_IGNORE), "LNW_Wait"); }
-  void operator()() {
-    start();
-    wait();
-  }
-  /// For LNW_Request_get_info and others.
-  [[nodiscard]] LNW_Request request() const { return request_; }
 
  private:
   /// An edge on both ranks: the number of the pattern among the arguments, the other rank, GHEX's tag, which names a
   /// pair of domains.
   using Edge = std::tuple<int, int, int>;
   using Edges = std::map<Edge, std::vector<detail::Piece>>;
-  struct Side {
-    std::vector<int> ranks, counts;
-    std::vector<MPI_Aint> places;
-    std::vector<MPI_Datatype> handles;
-    std::vector<detail::Type> types;
-  };
 
   template <class Info>
   static void add(Edges& sent, Edges& received, std::vector<const void*>& containers, Info& info) {
@@ -180,31 +127,19 @@ class Exchange {
         if (space.size() > 0) edges[{container, other.mpi_rank, other.tag}].push_back(detail::piece(field, space));
   }
 
-  /// One datatype for each edge, by addresses.
-  static Side side(const Edges& edges) {
-    Side made;
-    for (const auto& [edge, pieces] : edges) {
-      std::vector<MPI_Datatype> handles;
+  static placed::Side side(Edges& edges) {
+    placed::Side made;
+    for (auto& [edge, pieces] : edges) {
+      std::vector<detail::Type> types;
       std::vector<MPI_Aint> places;
-      for (const detail::Piece& piece : pieces) {
-        handles.push_back(piece.type.get());
+      for (detail::Piece& piece : pieces) {
+        types.push_back(std::move(piece.type));
         places.push_back(piece.at);
       }
-      const std::vector<int> ones(pieces.size(), 1);
-      detail::Type& all = made.types.emplace_back();
-      detail::check(MPI_Type_create_struct(static_cast<int>(pieces.size()), ones.data(), places.data(), handles.data(),
-                                           all.place()),
-                    "MPI_Type_create_struct");
-      detail::check(MPI_Type_commit(all.place()), "MPI_Type_commit");
-      made.ranks.push_back(std::get<1>(edge));
-      made.counts.push_back(1);
-      made.places.push_back(0);
-      made.handles.push_back(all.get());
+      made.add(std::get<1>(edge), types, places);
     }
     return made;
   }
-
-  LNW_Request request_ = LNW_REQUEST_NULL;
 };
 
 }  // namespace ghex
