@@ -127,8 +127,6 @@ class CarrierMemory {
   [[nodiscard]] virtual std::optional<Rank> find_ended(const std::function<bool(Rank)>&) const { return std::nullopt; }
 };
 
-/// After how many looks in vain the others are asked for.
-inline constexpr unsigned looks_before_ended = 1U << 15;
 /// The last exchange that a rank has given up since a process has ended, of which MPI may have told it alone.
 inline constexpr std::int64_t failed_word = completed_word + 8;
 /// Throws the error of an operation that such a rank takes part in.

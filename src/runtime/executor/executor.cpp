@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/process/ended.hpp"
 #include "base/process/relax.hpp"
 #include "base/simulated.hpp"
 #include "runtime/executor/remains.hpp"
@@ -134,6 +133,7 @@ void Executor::poll_waiting() {
     waiting_[i] = waiting_.back();
     waiting_.pop_back();
     fruitless_ = 0;
+    questions_ = {};
     if (const std::uint8_t carrier = runs_[static_cast<std::size_t>(step)].carrier; carrier != StepRun::executor) {
       start_by_carrier<traced>(step, carrier);
     } else {
@@ -188,7 +188,7 @@ bool Executor::advance() {
   if (remaining_ > 0) {
     if (++fruitless_ % turns_before_advance == 0 && left_together_ == 0)
       for (const std::unique_ptr<BoundCarrier>& carrier : carriers_) carrier->advance();
-    if (memory_ && fruitless_ % looks_before_ended == 0) memory_->require_all_running();
+    if (memory_ && questions_.are_due()) memory_->require_all_running();
     if constexpr (simulated) pass(simulated_costs().flag);
     return false;
   }
@@ -265,20 +265,12 @@ void Executor::wait_for_words_first() {
   constexpr unsigned looks_before_carrier = 32;
   constexpr unsigned looks_before_advance = 256;
   unsigned looks = 1;
-  std::optional<std::chrono::steady_clock::time_point> asked;
   for (int turns = impatient_turns;; ++looks) {
     poll_waiting<false>();
     if (waiting_.empty()) break;
     if (looks % looks_before_carrier == 0 && poll_together() && looks % looks_before_advance == 0)
       mode_.together->advance();
-    if (memory_ && looks % looks_before_clock == 0) {
-      const auto now = std::chrono::steady_clock::now();
-      if (!asked) asked = now;
-      if (now - *asked > time_between_questions) {
-        memory_->require_all_running();
-        asked = now;
-      }
-    }
+    if (memory_ && questions_.are_due()) memory_->require_all_running();
     relax(turns);
   }
   if (left_together_ > 0) mode_.together->wait_all();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes/block_memory.hpp"
+#include "base/process/ended.hpp"
 #include "base/simulated.hpp"
 #include "plan/plan.hpp"
 #include "runtime/carriers/bound_carrier.hpp"
@@ -185,6 +186,7 @@ class Executor final : public Progressive {
   int remaining_ = 0;      // steps
   int left_together_ = 0;  // those of mode_.together that are under way: all or none
   unsigned fruitless_ = 0;
+  Questions questions_;
   std::vector<StepRun> runs_;  // by step
   MemorySteps steps_;          // if any is the executor's own
   StepOrder order_;

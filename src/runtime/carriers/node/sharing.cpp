@@ -14,6 +14,7 @@
 #include "algorithms/lowering/pack.hpp"
 #include "base/error.hpp"
 #include "base/log_line.hpp"
+#include "base/process/ended.hpp"
 #include "base/process/processors.hpp"
 #include "base/simulated.hpp"
 #include "runtime/carriers/node/shared_segment.hpp"
@@ -60,9 +61,9 @@ std::atomic_ref<int> mappings(std::byte* base) {
 /// count in it, so that no messages are needed.
 std::optional<Rank> find_refusal(Bootstrap& bootstrap, const Region& node, std::byte* base, const NodeMemory* memory) {
   if (base != nullptr) mappings(base).fetch_add(1, std::memory_order_acq_rel);
-  unsigned looks = 0;
+  Questions questions;
   return bootstrap.find_failure(node, base == nullptr, [&] {
-    if (!simulated && ++looks % looks_before_ended == 0)
+    if (questions.are_due())
       if (const std::optional<Rank> ended = memory->find_ended([](Rank) { return true; })) throw_ended(*ended);
     return base != nullptr && mappings(base).load(std::memory_order_acquire) == static_cast<int>(node.members.size());
   });
