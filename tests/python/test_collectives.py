@@ -52,9 +52,8 @@ def test_candidates_of_many_ranks_are_simulated_apart() -> None:
     many, few = FIGURES[0].points(), FIGURES[1].points()
     (together,) = {point.arguments[point.arguments.index("--candidate") + 1] for point in few}
     assert len(few) == len(FIGURES[1].sizes) and len(many) == len(few) * len(together.split(","))
-    # Every algorithm that relays is there with nonblocking and with pairwise exchanges inside.
-    relayed = {name for name in together.split(",") if name not in ("mpi", "nonblocking", "pairwise", "bruck", "auto")}
-    assert {f"{name}_pairwise" for name in relayed if not name.endswith("_pairwise")} < relayed
+    # Every algorithm of the talk that relays is there with nonblocking and with pairwise exchanges inside.
+    assert {f"{name}{inside}" for name in collectives._RELAYED for inside in ("", "_pairwise")} < set(together.split(","))
 
 
 def test_the_page_says_what_rules_are_expected_to_take() -> None:

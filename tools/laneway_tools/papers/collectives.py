@@ -32,9 +32,15 @@ _OF_ALL_PAIRS = {"alltoall": ("mpi", "nonblocking", "pairwise"), "allreduce": ("
 # Exchanges inside are nonblocking, and with this at the end of the name pairwise.
 _PAIRWISE = "_pairwise"
 _RELAYED = ("hierarchical", "multi_leader", "node_aware", "locality_aware", "multi_leader_locality")
+# Of no talk, but candidates of auto: blocks go to one rank for each place on a node, or in hops by the digits of a radix.
+_BY_LANES = ("lanes", "lanes_bruck", "split", "multi_leader_bruck", "hierarchical_bruck")
 # Without those that keep the order of operands, and windows, which are measured elsewhere.
 _ALGORITHMS = {
-    "alltoall": ("mpi", "nonblocking", "pairwise", "bruck", *(f"{name}{inside}" for name in _RELAYED for inside in ("", _PAIRWISE))),
+    "alltoall": (
+        *("mpi", "nonblocking", "pairwise", "bruck"),
+        *(f"{name}{inside}" for name in _RELAYED for inside in ("", _PAIRWISE)),
+        *_BY_LANES,
+    ),
     "allreduce": ("mpi", "recursive_doubling", "ring", "rabenseifner", "node_aware", "multi_lane", "locality_peers", "locality_aware"),
 }
 _MANY_RANKS = 512
