@@ -363,6 +363,30 @@ TEST_F(DenseTrialsTest, ABlockingReduceScatterOfFewerElementsThanRanksIsMpis) {
     }
 }
 
+/// One sum has the mean, and what the busiest rank and node send; others say what is wanted, and that nothing failed.
+TEST_F(DenseTrialsTest, AnAllToAllVIsSetUpWithOneSumOfSizes) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting transport("LANEWAY_TRANSPORT", "p2p");
+  const Info info(Hints{{"lnw_collective", "pairwise"}, {"lnw_exchanges", "1"}});
+  const Comm comm = copy_of_world();
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<int> mine(ranks), received(ranks), places(ranks);
+  const std::vector<int> each(ranks, 1);
+  std::iota(places.begin(), places.end(), 0);
+  long messages = 0;
+  for (int n = 0; n < 2; ++n) {
+    counts = {};
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Alltoallv_init(mine.data(), each.data(), places.data(), MPI_INT, received.data(), each.data(),
+                                  places.data(), MPI_INT, comm.get(), info.get(), &request));
+    messages = sum(counts.inside + counts.between);
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+  EXPECT_LT(messages, 4 * 2 * (size() - 1)) << "as many as four";
+}
+
 /// Once a communicator knows its layout, nothing that setup sends grows with the number of ranks.
 TEST_F(DenseTrialsTest, AllreduceIsSetUpWithoutMessagesThatGrowWithRanks) {
   const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
