@@ -206,9 +206,8 @@ inline constexpr HintRow hint_rows[] = {
      "on a communicator that `LNW_Comm_prepare` was called for: only this hint "
      "chooses that, as no parameters say what a put takes"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
-     "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
-     "up to "
-     "half of it: two copies each. The MPI library copies larger ones once"},
+     "inside a node, messages go through its memory up to this size, those that are not relayed and in one direction "
+     "only up to half of it: two copies each. The MPI library copies larger ones once"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608",
      hint::bytes<&Hints::local, &LocalOptions::all_mailboxes_bytes>,
      "for such messages a request takes at most this much memory a rank; the largest go without"},
