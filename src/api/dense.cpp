@@ -18,9 +18,11 @@ int dense_blocking(const char* name, MPI_Comm comm, const CollectiveCall& call) 
   try {
     require_running_for(comm);
     progress_all();
-    const int code = run_dense(comm, call);
-    const Communicator* const known = code == MPI_SUCCESS ? Communicator::find_any(comm) : nullptr;
-    if (code == MPI_SUCCESS) count_blocking(known != nullptr ? &known->known_private_comm() : nullptr);
+    Communicator* known = Communicator::find_any(comm);
+    const int code = run_dense(comm, known, call);
+    if (code != MPI_SUCCESS) return code;
+    if (known == nullptr) known = Communicator::find_any(comm);
+    count_blocking(known != nullptr ? &known->known_private_comm() : nullptr);
     return code;
   } catch (...) {
     return raise_on(comm, name);

@@ -140,6 +140,15 @@ int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI
   count_bytes(count, type);
   return PMPI_Iallreduce(from, to, count, type, op, comm, request);
 }
+int MPI_Reduce_scatter(const void* from, void* to, const int received[], MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  count_own();
+  return PMPI_Reduce_scatter(from, to, received, type, op, comm);
+}
+int MPI_Ireduce_scatter(const void* from, void* to, const int received[], MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                        MPI_Request* request) {
+  count_own();
+  return PMPI_Ireduce_scatter(from, to, received, type, op, comm, request);
+}
 
 }  // extern "C"
 #pragma GCC visibility pop
@@ -316,6 +325,66 @@ TEST_F(DenseTrialsTest, AReduceScatterWithEqualCountsIsThatOfABlock) {
   const Counts counted = counts;
   EXPECT_EQ(sum(counted.inside), 0);
   EXPECT_EQ(sum(counted.own), 0);
+}
+
+/// It leaves out ranks that have none, as its nonblocking one does not. Where operands are in an order, a rule says in
+/// which.
+TEST_F(DenseTrialsTest, ABlockingReduceScatterOfFewerElementsThanRanksIsMpis) {
+  if (size() < 3) GTEST_SKIP() << "SKIP: ranks of several nodes are needed";
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  for (const std::string order : {"fixed", "canonical", "exact"})
+    for (const int without : {0, 1}) {
+      SCOPED_TRACE(order + ", " + std::to_string(without) + " ranks without elements");
+      const Setting setting("LANEWAY_ORDER", order);
+      const Comm comm = copy_of_world();
+      const long of_mpi = order == "fixed" && without > 0 ? 1 : 0;
+      std::vector<int> elements(static_cast<std::size_t>(size()), 1);
+      elements.front() -= without;
+      const std::vector<double> mine(elements.size(), rank() + 1);
+      const double all = elements[static_cast<std::size_t>(rank())] * size() * (size() + 1) / 2;
+      for (int n = 0; n < 2; ++n) {
+        counts = {};
+        double sum = 0;
+        EXPECT_MPI(LNW_Reduce_scatter(mine.data(), &sum, elements.data(), MPI_DOUBLE, MPI_SUM, comm.get()));
+        EXPECT_EQ(sum, all);
+      }
+      EXPECT_EQ(counts.own, of_mpi);
+      double sum = 0;
+      std::array<LNW_Request, 2> requests{};
+      EXPECT_MPI(
+          LNW_Ireduce_scatter(mine.data(), &sum, elements.data(), MPI_DOUBLE, MPI_SUM, comm.get(), &requests[0]));
+      EXPECT_NE(told(requests[0], "lnw_strategy"), "mpi");
+      EXPECT_MPI(LNW_Wait(requests.data(), MPI_STATUS_IGNORE));
+      EXPECT_EQ(sum, all);
+      EXPECT_MPI(LNW_Reduce_scatter_init(mine.data(), &sum, elements.data(), MPI_DOUBLE, MPI_SUM, comm.get(),
+                                         MPI_INFO_NULL, &requests[1]));
+      EXPECT_NE(told(requests[1], "lnw_strategy"), "mpi");
+      EXPECT_MPI(LNW_Request_free(&requests[1]));
+    }
+}
+
+/// One sum has the mean, and what the busiest rank and node send; others say what is wanted, and that nothing failed.
+TEST_F(DenseTrialsTest, AnAllToAllVIsSetUpWithOneSumOfSizes) {
+  skip_one_rank();
+  if (IsSkipped()) return;
+  const Setting machine("LANEWAY_MACHINE", "node:* rank:2");
+  const Setting transport("LANEWAY_TRANSPORT", "p2p");
+  const Info info(Hints{{"lnw_collective", "pairwise"}, {"lnw_exchanges", "1"}});
+  const Comm comm = copy_of_world();
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<int> mine(ranks), received(ranks), places(ranks);
+  const std::vector<int> each(ranks, 1);
+  std::iota(places.begin(), places.end(), 0);
+  long messages = 0;
+  for (int n = 0; n < 2; ++n) {
+    counts = {};
+    LNW_Request request = LNW_REQUEST_NULL;
+    EXPECT_MPI(LNW_Alltoallv_init(mine.data(), each.data(), places.data(), MPI_INT, received.data(), each.data(),
+                                  places.data(), MPI_INT, comm.get(), info.get(), &request));
+    messages = sum(counts.inside + counts.between);
+    EXPECT_MPI(LNW_Request_free(&request));
+  }
+  EXPECT_LT(messages, 4 * 2 * (size() - 1)) << "as many as four";
 }
 
 /// Once a communicator knows its layout, nothing that setup sends grows with the number of ranks.

@@ -101,6 +101,14 @@ TEST_F(OneSidedTest, AStreamOfNobody) {
   }
 }
 
+TEST_F(OneSidedTest, NumbersThatAreNone) {
+  for (const auto& [key, value, why] :
+       {std::array{"lnw_radix", "4k", "not a number"}, std::array{"lnw_radix", "4294967298", "at most 2147483647"},
+        std::array{"lnw_leaders", "4294967298", "at most 2147483647"},
+        std::array{"lnw_leaders", "0", "must be positive"}})
+    expect_refused({{key, value}}, 3, std::string(key) + "=" + value + ": " + why, "nowhere else");
+}
+
 TEST_F(OneSidedTest, BytesNearTheEndOfTheirRange) {
   const Hints machine = {{"lnw_machine", "node:* rank:2"}};
   for (const char* const key : {"lnw_message_cap", "lnw_network_message", "lnw_relay_message", "lnw_local_message",

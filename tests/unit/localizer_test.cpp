@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/virtual_ranks.hpp"
 #include "virtual_node.hpp"
 
 namespace laneway {
@@ -51,6 +52,30 @@ TEST(Localizer, ExchangesAgreeWithTheOracle) {
   EXPECT_GT(total.puts, total.pushed + total.pulled);
   EXPECT_GT(total.messages, 0);
   EXPECT_GT(total.run_ahead, 0);
+}
+
+/// Ranks that share memory may be described as several nodes. What one hands on was put there by another one, so that
+/// nobody can take it from there; it must not become a message of the MPI library.
+TEST(Localizer, RelayedPiecesStayInMemory) {
+  constexpr Rank members = 4;
+  constexpr std::int64_t bytes = 8192;
+  Pattern pattern(2 * members);
+  Region all{0, {}};
+  for (Rank rank = 0; rank < 2 * members; ++rank) {
+    all.members.push_back(rank);
+    RankPattern& own = pattern[static_cast<std::size_t>(rank)];
+    for (Rank i = 0; i < members; ++i) {
+      const Rank peer = (rank / members + 1) % 2 * members + i;
+      own.out.push_back({peer, {{0, bytes}}});
+      own.in.push_back({peer, {{i * bytes, bytes}}});
+    }
+  }
+  const Machine machine = Machine::parse("node:2 rank:4", 2 * members);
+  const VirtualSetup setup = plan_virtual_ranks(pattern, machine, *make_strategy("three_step", {}));
+  Counts total;
+  count(localize_virtual_ranks(setup.plans, std::vector<Region>(pattern.size(), all)), total);
+  EXPECT_GT(total.pushed, 0);
+  EXPECT_EQ(total.messages, 0);
 }
 
 /// Spoils one step of a plan, or says that it has nothing to spoil there.

@@ -137,9 +137,10 @@ DenseSettings settled(const DenseRule& rule, const DenseFacts& facts, const Layo
 DenseChoice choose_dense_rule(const DenseFacts& facts, const Layout& layout, const Parameters& parameters,
                               const DenseSettings& settings, OnNode on_node) {
   DenseChoice choice;
+  const DenseSettings of_call = with_segments(settings, facts, layout, parameters);
   for (const DenseRule& rule : dense_rules()) {
     if (!applies(rule, facts) || rule.traits.windows != Windows::none) continue;
-    const DenseSettings with = settled(rule, facts, layout, parameters, settings);
+    const DenseSettings with = with_radix(rule, facts, layout, parameters, of_call);
     choice.candidates.push_back({&rule, predict(with_skew(rule.cost({facts, layout, with}), rule, facts, layout),
                                                 parameters, layout, on_node)});
   }

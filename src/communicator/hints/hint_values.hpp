@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -40,7 +41,8 @@ namespace hint {
 /// Not below `least`, which is 0 or 1, and at most 2^50: sums of a few of them, and of what operations move, fit into
 /// 64 bits.
 [[nodiscard]] std::int64_t read_bytes(std::string_view key, const std::string& text, std::int64_t least);
-[[nodiscard]] double read_count(std::string_view key, const std::string& text);
+[[nodiscard]] std::int64_t read_count(std::string_view key, const std::string& text, std::int64_t least,
+                                      std::int64_t most);
 /// Which of the names in `values` it is.
 [[nodiscard]] std::size_t read_choice(std::string_view key, std::string_view values, const std::string& text);
 
@@ -86,14 +88,19 @@ inline constexpr HintValue bytes_from = {"bytes",
 template <auto... Path>
 inline constexpr HintValue bytes = bytes_from<0, Path...>;
 
-template <auto... Path>
-inline constexpr HintValue count = {
+template <std::int64_t Least, auto... Path>
+inline constexpr HintValue count_from = {
     "a number",
     [](Hints& hints, const HintRow& row, const std::string& given) {
       auto& setting = at<Path...>(hints);
-      setting = static_cast<std::remove_reference_t<decltype(setting)>>(read_count(row.key, given));
+      using Setting = std::remove_reference_t<decltype(setting)>;
+      using Whole = std::conditional_t<std::is_integral_v<Setting>, Setting, std::int64_t>;
+      setting = static_cast<Setting>(read_count(row.key, given, Least, std::numeric_limits<Whole>::max()));
     },
     show<Path...>};
+
+template <auto... Path>
+inline constexpr HintValue count = count_from<1, Path...>;
 
 template <auto... Path>
 constexpr HintValue text(std::string_view values) {

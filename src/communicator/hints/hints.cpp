@@ -111,10 +111,11 @@ std::int64_t read_bytes(std::string_view key, const std::string& text, std::int6
   return value;
 }
 
-double read_count(std::string_view key, const std::string& text) {
+std::int64_t read_count(std::string_view key, const std::string& text, std::int64_t least, std::int64_t most) {
   const std::int64_t value = number(key, text, "number");
-  require(value > 0, ErrorKind::info, std::string(key) + "=0: must be positive");
-  return static_cast<double>(value);
+  require(value >= least, ErrorKind::info, std::string(key) + "=0: must be positive");
+  require(value <= most, ErrorKind::info, std::string(key) + "=" + text + ": at most " + std::to_string(most));
+  return value;
 }
 
 std::size_t read_choice(std::string_view key, std::string_view values, const std::string& text) {

@@ -98,7 +98,7 @@ struct Hints {
   std::int64_t shared_staging = 0;     ///< bytes; persistent operations that need no more share their staging memory
   std::string collective;              ///< `auto`, `mpi` or a rule; or one for each operation
   std::int32_t leaders = 4;            ///< a node, of dense rules that have several
-  std::int64_t radix = 0;              ///< of dense rules whose blocks hop by digits; 0: as costs say
+  std::int32_t radix = 0;              ///< of dense rules whose blocks hop by digits; 0: as costs say
   std::int64_t partition_message = 0;  ///< bytes of messages of partitioned requests; 0: as costs say
   bool ready_at_start = false;         ///< of partitioned requests of this rank
   std::string adopter;                 ///< what else must be the same on all ranks, as who adopts a communicator says
@@ -206,9 +206,8 @@ inline constexpr HintRow hint_rows[] = {
      "on a communicator that `LNW_Comm_prepare` was called for: only this hint "
      "chooses that, as no parameters say what a put takes"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
-     "inside a node, messages that are not relayed go through its memory up to this size, those in one direction only "
-     "up to "
-     "half of it: two copies each. The MPI library copies larger ones once"},
+     "inside a node, messages go through its memory up to this size, those that are not relayed and in one direction "
+     "only up to half of it: two copies each. The MPI library copies larger ones once"},
     {"lnw_local_memory", "LANEWAY_LOCAL_MEMORY", "8388608",
      hint::bytes<&Hints::local, &LocalOptions::all_mailboxes_bytes>,
      "for such messages a request takes at most this much memory a rank; the largest go without"},
@@ -255,13 +254,9 @@ inline constexpr HintRow hint_rows[] = {
     {"lnw_leaders", "LANEWAY_LEADERS", "4", hint::count<&Hints::leaders>,
      "dense operations: the rules `multi_leader`, `locality_aware` and `multi_leader_locality` have so many leaders on "
      "each node"},
-    {"lnw_radix",
-     "LANEWAY_RADIX",
-     "0",
-     {"a number", hint::bytes<&Hints::radix>.read, hint::show<&Hints::radix>},
+    {"lnw_radix", "LANEWAY_RADIX", "0", hint::count_from<0, &Hints::radix>,
      "all-to-alls: in rules that have `bruck` in their names, blocks hop by the digits of their ways, which are "
-     "numbers "
-     "of this base, 2 or more: the larger, the more messages and the fewer hops; `0`: as predicted costs say"},
+     "numbers of this base, 2 or more: the larger, the more messages and the fewer hops; `0`: as predicted costs say"},
     {"lnw_partition_message", "LANEWAY_PARTITION_MESSAGE", "0", hint::bytes<&Hints::partition_message>,
      "partitioned messages between two ranks: the sender lets neighbouring partitions share messages up to this size "
      "([partitioned](../use/partitioned.md)); `0`: as predicted costs say"},

@@ -113,15 +113,6 @@ class BundledExchange final : public Progressive, public Work {
   Activity activity_;
 };
 
-/// Of the blocks that a rank receives.
-std::int64_t mean_bytes(const DenseKnowledge& known, const CollectiveCall& call, Rank rank) {
-  const Rank ranks = known.layout.ranks();
-  const DenseCall blocks = CheckedCollective(call, rank, ranks, false).blocks();
-  std::int64_t all = 0;
-  for (Rank peer = 0; peer < ranks; ++peer) all += blocks.receive.bytes(peer);
-  return all / ranks;
-}
-
 /// Of a communicator. All ranks make such calls in the same order, so that all count the same.
 class BundledCalls final : public Attachment {
  public:
@@ -132,7 +123,8 @@ class BundledCalls final : public Attachment {
     if (exchange_ || ++blocking_.calls != calls_before) return exchange_.get();
     const std::shared_ptr<PrivateComm> comm = communicator.private_comm();
     exchange_ = together(*comm, [&] {
-      return BundledAlltoall::make(comm, known, PrivateComm::blocking_tag, 1, mean_bytes(*known, call, comm->rank()));
+      const CheckedCollective checked(call, comm->rank(), comm->size(), false);
+      return BundledAlltoall::make(comm, known, PrivateComm::blocking_tag, 1, checked.bytes_of_blocks() / comm->size());
     });
     blocks_ = std::make_unique<CallBlocks>(comm->size());
     const Hints& hints = known->hints;

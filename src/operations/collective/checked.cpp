@@ -53,6 +53,15 @@ bool CheckedCollective::is_of_one_rule() const {
          is_predefined(call.receive.type) && depends_on_order(call.op, call.receive.type);
 }
 
+std::int64_t CheckedCollective::bytes_of_blocks() const {
+  if (has_root(call.kind) && call.root != rank) return 0;
+  const DenseCall all = blocks();
+  const Blocks& counted = call.kind == DenseKind::scatterv ? all.send : all.receive;
+  std::int64_t bytes = 0;
+  for (Rank peer = 0; peer < ranks; ++peer) bytes += counted.bytes(peer);
+  return bytes;
+}
+
 Buffers buffers_of(const CollectiveCall& call) {
   static const std::byte byte{};
   if (call.kind == DenseKind::barrier) return {&byte, nullptr};

@@ -35,6 +35,8 @@ struct CheckedCollective {
   [[nodiscard]] DenseCall blocks() const {
     return blocks_of(call, block_bytes, rank, ranks, reduction ? reduction->how : Combination{});
   }
+  /// Of this rank's blocks, which it receives, or sends as the root of a scatterv.
+  [[nodiscard]] std::int64_t bytes_of_blocks() const;
   /// Of a rank that combines.
   [[nodiscard]] Combiners combiners(const Plan& plan) const {
     return plan.combinations.empty() ? Combiners{} : Combiners{reduction->combiner};

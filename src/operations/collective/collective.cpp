@@ -36,6 +36,7 @@ CheckedCollective check(const CollectiveCall& call, const Place& place, const De
 struct CachedCollective final : CachedCall {
   const DenseRule* rule = nullptr;
   std::shared_ptr<TunedDense> tuned;  ///< null: it stays with the rule
+  bool needs_copies = false;          ///< where tuned calls run by a rule
   /// No hint and no device has a say in such calls: where ranks take turns on a core, what a call looks up is seldom in
   /// a cache.
   bool is_plain = false;
@@ -67,7 +68,10 @@ std::shared_ptr<CachedCollective> plan_call(Communicator& communicator,
   made->rule = find_rule(checked.facts.kind, made->reasons.strategy);
   if (blocks) {
     const bool is_hinted = read_collective(hints.collective, call.kind).rule != nullptr;
-    if (made->tuned) made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
+    if (made->tuned) {
+      made->tuned->decided(made->rule, checked.is_of_one_rule() || is_hinted);
+      made->needs_copies = ContiguousBuffers::needs_copies(call, place.rank, place.ranks);
+    }
     log_reasons(made->reasons, place.rank);
     made->is_plain = !hints.check && !hints.fixed_dense_counts && hints.progress != ProgressHint::wait &&
                      (call.kind != DenseKind::allreduce || device_plugins().empty());
@@ -205,10 +209,11 @@ int run_cached(Communicator& communicator, const CachedCollective& cached, MPI_C
   if (calls.are_due()) calls.tune(communicator, *cached.comm, comm);
   const auto state = tuned != nullptr ? tuned->state() : TunedDense::State::as_decided;
   if (state == TunedDense::State::rule) {
-    tuned->run(call, cached.comm->rank(), cached.comm->size(), *cached.comm);
+    tuned->run(call, *cached.comm, cached.needs_copies);
     return MPI_SUCCESS;
   }
-  if (state == TunedDense::State::mpi || cached.bound == nullptr) return Place(comm).run(call, has_to_help);
+  if (state == TunedDense::State::mpi || cached.bound == nullptr)
+    return Place(comm, *cached.comm).run(call, has_to_help);
   cached.bound->run(buffers_of(call), *cached.comm);
   return MPI_SUCCESS;
 }
@@ -299,8 +304,7 @@ std::shared_ptr<const DenseKnowledge> knowledge_without_blocking(MPI_Comm comm) 
 
 }  // namespace
 
-int run_dense(MPI_Comm comm, const CollectiveCall& call) {
-  Communicator* const known = Communicator::find_any(comm);
+int run_dense(MPI_Comm comm, Communicator* known, const CollectiveCall& call) {
   if (known != nullptr && run_bundled_again(*known, call)) return MPI_SUCCESS;
   std::shared_ptr<CachedCollective> cached;
   if (known != nullptr) cached = known->attachment<PlanCache>().find<CachedCollective>(call);

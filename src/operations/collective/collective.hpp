@@ -5,12 +5,17 @@
 #include <memory>
 
 #include "communicator/arguments/collective.hpp"
+#include "communicator/communicator.hpp"
 #include "operations/request/request.hpp"
 
 namespace laneway {
 
 /// Runs a dense operation. Returns MPI's code where it is MPI's own, whose error handler has been called then.
-int run_dense(MPI_Comm comm, const CollectiveCall& call);
+/// `known`: what Communicator::find_any finds, which takes as long as the rest of a look-up.
+int run_dense(MPI_Comm comm, Communicator* known, const CollectiveCall& call);
+inline int run_dense(MPI_Comm comm, const CollectiveCall& call) {
+  return run_dense(comm, Communicator::find_any(comm), call);
+}
 
 /// Sums of floating-point numbers are tried here, under lnw_order=tried and where they have not been. Collective.
 void try_sums(MPI_Comm comm, const CollectiveCall& call);

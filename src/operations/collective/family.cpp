@@ -18,36 +18,32 @@ namespace {
 
 constexpr const char* no_windows = "the MPI library has no windows on these ranks";
 
-/// Bytes of a block in the mean of all ranks, where no rank knows the sizes of all. Collective.
-std::int64_t mean_block_bytes(const CheckedCollective& checked, const PrivateComm& comm) {
-  const DenseKind kind = checked.call.kind;
-  const std::int64_t ranks = comm.size();
-  const DenseCall blocks = checked.blocks();
-  const Blocks& counted = kind == DenseKind::scatterv ? blocks.send : blocks.receive;
-  std::int64_t mine = 0;
-  if (!has_root(kind) || checked.call.root == comm.rank())
-    for (Rank peer = 0; peer < ranks; ++peer) mine += counted.bytes(peer);
-  std::int64_t all = 0;
-  reduce_progressing(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
-  return all / (has_root(kind) ? ranks : ranks * ranks);
-}
-
-/// What the busiest rank and node exchange with other nodes. Collective.
-void find_busiest(CheckedCollective& checked, const Layout& layout, const PrivateComm& comm) {
-  const Rank home = layout.region(comm.rank());
-  const DenseCall blocks = checked.blocks();
-  std::vector<std::int64_t> of_nodes(static_cast<std::size_t>(layout.regions()) * 2);
-  std::int64_t& sent = of_nodes[static_cast<std::size_t>(home) * 2];
-  std::int64_t& received = of_nodes[static_cast<std::size_t>(home) * 2 + 1];
-  for (Rank peer = 0; peer < comm.size(); ++peer) {
-    if (layout.region(peer) == home) continue;
-    sent += blocks.bytes(comm.rank(), peer);
-    received += blocks.bytes(peer, comm.rank());
+/// Of blocks whose sizes their two ends know: the mean, and of all-to-alls what the busiest rank and node exchange with
+/// other nodes. Collective: one sum, in which each rank has a place of its own for what is no sum.
+void agree_on_sizes(CheckedCollective& checked, const Layout& layout, const PrivateComm& comm) {
+  const bool is_exchange = checked.facts.kind == Dense::alltoall;
+  const auto rank = static_cast<std::size_t>(comm.rank());
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto nodes = 2 * static_cast<std::size_t>(layout.regions());  // sent, received
+  std::vector<std::int64_t> sums(is_exchange ? 1 + ranks + nodes : 1);
+  sums[0] = checked.bytes_of_blocks();
+  if (is_exchange) {
+    const Rank home = layout.region(comm.rank());
+    const DenseCall blocks = checked.blocks();
+    std::int64_t* const of_node = &sums[1 + ranks + 2 * static_cast<std::size_t>(home)];
+    for (Rank peer = 0; peer < comm.size(); ++peer) {
+      if (layout.region(peer) == home) continue;
+      of_node[0] += blocks.bytes(comm.rank(), peer);
+      of_node[1] += blocks.bytes(peer, comm.rank());
+    }
+    sums[1 + rank] = std::max(of_node[0], of_node[1]);
   }
-  const std::vector<std::int64_t> own = {std::max(sent, received)};
-  checked.facts.of_busiest_rank = reduce_progressing(own, MPI_INT64_T, MPI_MAX, comm).front();
-  of_nodes = reduce_progressing(of_nodes, MPI_INT64_T, MPI_SUM, comm);
-  checked.facts.of_busiest_node = *std::ranges::max_element(of_nodes);
+  sums = reduce_progressing(sums, MPI_INT64_T, MPI_SUM, comm);
+  checked.facts.bytes = sums[0] / static_cast<std::int64_t>(has_root(checked.call.kind) ? ranks : ranks * ranks);
+  if (!is_exchange) return;
+  const auto after_ranks = sums.begin() + 1 + comm.size();
+  checked.facts.of_busiest_rank = *std::ranges::max_element(sums.begin() + 1, after_ranks);
+  checked.facts.of_busiest_node = *std::ranges::max_element(after_ranks, sums.end());
 }
 
 }  // namespace
@@ -63,9 +59,7 @@ int CollectiveFamily::agreed(Agreement agreement) {
   const int tag = comm_.take_tags();
   known_ = learn_dense(communicator_, comm_, hints_, agreement.knows_nodes, agreement.have_helpers);
   if (hints_.check) compare_collective(comm_, call_, checked_->block_bytes);
-  if (!knows_all_sizes(call_.kind)) checked_->facts.bytes = mean_block_bytes(*checked_, comm_);
-  if (checked_->facts.kind == Dense::alltoall && !knows_all_sizes(call_.kind))
-    find_busiest(*checked_, known_->layout, comm_);
+  if (!knows_all_sizes(call_.kind)) agree_on_sizes(*checked_, known_->layout, comm_);
   return tag;
 }
 

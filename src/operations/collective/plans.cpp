@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +50,11 @@ std::string obstacle(const DenseKnowledge& known, const CheckedCollective& check
     return "all ranks are on one node, where MPI's own is not known to be slower";
   // Rules would send what MPI's own algorithms do, among which it chooses by measurements that costs know nothing of.
   if (known.layout.largest() == 1) return "each rank has a node of its own, so that there is nothing to join";
+  // A rule has all ranks wait for sums of nodes, and so has MPI's own nonblocking one. Where operands go by rank, a
+  // rule says in which order.
+  const bool may_skip = may.phases == Phases::one && !facts.in_order && !checked.call.any_order;
+  if (facts.kind == Dense::reduce_scatter && may_skip && facts.bytes < known.layout.ranks() * facts.element_bytes)
+    return "there are fewer elements than ranks, and MPI's own leaves out those that have none";
   if (!knows_all_sizes(checked.call.kind) && !may.know_mean) return "no rank knows the sizes of all blocks";
   return "";
 }
@@ -161,7 +165,7 @@ Candidates weighed(const DenseKnowledge& known, const DenseFacts& facts, OnNode 
 DenseSettings settings_of(const Hints& hints) {
   DenseSettings settings;
   settings.leaders = hints.leaders;
-  settings.radix = static_cast<Rank>(std::min<std::int64_t>(hints.radix, std::numeric_limits<Rank>::max()));
+  settings.radix = hints.radix;
   return settings;
 }
 

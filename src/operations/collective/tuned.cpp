@@ -190,10 +190,9 @@ std::string TunedDense::text() const {
          states[static_cast<std::size_t>(state())] + (best() != nullptr ? ", " + std::string(best()->name) : "") + ")";
 }
 
-void TunedDense::run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm) {
-  if (call.kind == DenseKind::barrier || !ContiguousBuffers::needs_copies(call, rank, ranks))
-    return result_.bound->run(buffers_of(call), comm);
-  ContiguousBuffers copies(key_.call_class, call, rank, ranks);
+void TunedDense::run(const CollectiveCall& call, const PrivateComm& comm, bool needs_copies) {
+  if (!needs_copies) return result_.bound->run(buffers_of(call), comm);
+  ContiguousBuffers copies(key_.call_class, call, comm.rank(), comm.size());
   result_.bound->run(copies.buffers(), comm);
   copies.finish();
 }

@@ -65,8 +65,8 @@ class TunedDense {
   [[nodiscard]] const TrialResult* found() const { return result_.found ? &*result_.found : nullptr; }
   /// What all ranks know of it, for lnw_check=decisions.
   [[nodiscard]] std::string text() const;
-  /// A blocking call by a rule.
-  void run(const CollectiveCall& call, Rank rank, Rank ranks, const PrivateComm& comm);
+  /// A blocking call by a rule. `needs_copies`: what ContiguousBuffers says, which takes as long as a short call.
+  void run(const CollectiveCall& call, const PrivateComm& comm, bool needs_copies);
   /// Of a rank, in the memory that is kept for the next call.
   [[nodiscard]] std::int64_t kept_bytes() const { return result_.bound ? result_.bound->kept_bytes() : 0; }
 

@@ -190,8 +190,7 @@ void HostImages::synchronize() const {
 
 std::unique_ptr<HostImages> images_for_mpi(Buffers buffers, const std::function<TouchedBytes()>& touched,
                                            MemoryKind memory) {
-  (void)memory_at(nullptr);  // loads the plugins
-  if (memory_detail::plugins.load(std::memory_order_relaxed) == memory_detail::Plugins::none) return nullptr;
+  if (!has_plugins()) return nullptr;
   const TouchedBytes bytes = touched();
   const BufferMemory where = look_at(buffers, bytes.extents());
   if (!where.on_device().any() || device_support(where).takes) return nullptr;
@@ -199,6 +198,7 @@ std::unique_ptr<HostImages> images_for_mpi(Buffers buffers, const std::function<
 }
 
 std::unique_ptr<HostImages> images_for_mpi(const CollectiveCall& call, Rank rank, Rank ranks, MemoryKind memory) {
+  if (!has_plugins()) return nullptr;
   return images_for_mpi(
       buffers_of(call), [&] { return touched_by(call, rank, ranks); }, memory);
 }

@@ -13,7 +13,8 @@ struct Carrier;
 struct LocalOptions {
   /// If set, the only carrier besides messages.
   const Carrier* only = nullptr;
-  /// Of those that need a mailbox, and so two copies, the largest; half of it where no such message goes back.
+  /// Of those that need a mailbox, and so two copies, the largest; half of it where nothing goes back and
+  /// nothing is relayed.
   std::int64_t mailbox_bytes = default_mailbox_bytes;
   /// All mailboxes of a rank together; the largest messages go without.
   std::int64_t all_mailboxes_bytes = std::int64_t{1} << 23;

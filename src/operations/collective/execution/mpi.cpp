@@ -109,6 +109,16 @@ MpiCall::MpiCall(const CollectiveCall& call, int peers, int ranks, bool is_root,
     send_copies(ranks);
 }
 
+std::optional<int> MpiCall::run_as_given(const CollectiveCall& call, MPI_Comm comm) {
+  const bool is_long = call.is_large || call.receive.count > most || call.receive.counts.wide();
+  if (!reduces(call.kind) || is_long || is_in_place(call) || call.recvbuf == nullptr) return std::nullopt;
+  MpiArguments arguments{call.sendbuf, call.recvbuf, {}, {}, call.op, call.root};
+  arguments.receive.count = static_cast<int>(call.receive.count);
+  arguments.receive.counts = static_cast<const int*>(call.receive.counts.data());
+  arguments.receive.type = call.receive.type;
+  return call_mpi(call.kind, arguments, comm);
+}
+
 void MpiCall::fill(const CollectiveCall& call, int entries, bool is_root, Borrows borrows) {
   small_.sendbuf = large_.sendbuf = call.sendbuf;
   small_.recvbuf = large_.recvbuf = receive_buffer(call);

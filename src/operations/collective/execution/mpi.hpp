@@ -79,7 +79,9 @@ class MpiCall final : public MpiOperation {
   MpiCall& operator=(const MpiCall&) = delete;
 
   int run(MPI_Comm comm);
-  /// The same, but the process's exchanges are advanced meanwhile: by MPI's nonblocking operation, so that all ranks do
+  /// A blocking reduction that needs none of this, as most; nothing: it does.
+  [[nodiscard]] static std::optional<int> run_as_given(const CollectiveCall& call, MPI_Comm comm);
+  /// As run, but the process's exchanges are advanced meanwhile: by MPI's nonblocking operation, so that all ranks do
   /// so. Must not borrow all.
   int run_progressing(MPI_Comm comm);
   int start(MPI_Comm comm, MPI_Request* request) override;

@@ -1,5 +1,6 @@
 #include "operations/collective/execution/own.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,8 @@ void Place::check_between(const CollectiveCall& call) const {
 
 int Place::run(const CollectiveCall& call, bool has_to_help) const {
   const std::unique_ptr<HostImages> images = images_of(call, MemoryKind::host);
+  if (!images && !has_to_help)
+    if (const std::optional<int> ended = MpiCall::run_as_given(call, comm)) return *ended;
   const auto borrows = has_to_help ? MpiCall::Borrows::types : MpiCall::Borrows::all;
   int code = MPI_SUCCESS;
   const auto run_own = [&] {

@@ -20,6 +20,9 @@ struct Place {
   int peers = 0;  ///< those of the other group, of an intercommunicator
 
   explicit Place(MPI_Comm given);
+  /// `same`: has its ranks, of which MPI need not be asked.
+  Place(MPI_Comm given, const PrivateComm& same)
+      : comm(given), rank(same.rank()), ranks(same.size()), peers(same.size()) {}
 
   /// An intercommunicator's buffers are given to MPI as they are. Throws Error(unsupported) where one that this rank
   /// uses is on a device that MPI does not know, Error(communicator) where MPI has no such

@@ -87,7 +87,9 @@ std::optional<Mode> answer(const CarrierView& view, const Side& side, const Offe
   if (mailboxes.lets_ahead(side)) return Mode::mailbox;
   if (can_be_pushed(view, side)) return Mode::push;
   if (can_be_pulled) return Mode::pull;
-  if (side.bytes <= mailboxes.most_mailed(side)) return Mode::mailbox;
+  // What is relayed comes in pieces of some KiB. A message of the MPI library waits for both ends once more for each.
+  const bool is_relayed = view.step(side.step).stage != Stage::direct;
+  if (side.bytes <= (is_relayed ? view.options.mailbox_bytes : mailboxes.most_mailed(side))) return Mode::mailbox;
   return std::nullopt;
 }
 
