@@ -59,10 +59,11 @@ _LIBRARIES = {
 def _libraries() -> Iterator[Pair]:
     for (benchmark, _, _, library), own in _by(_rows("libraries.csv"), "benchmark", "pattern", "bytes", "library").items():
         seconds = {row["candidate"]: float(row["us"]) for row in own}
-        for ours, other in (("laneway", "mpi"), ("laneway_persistent", "mpi_persistent")):
-            if ours in seconds and other in seconds:
-                form = ", persistent" if ours.endswith("persistent") else ""
-                yield f"{benchmark}{form}", _LIBRARIES[library], seconds[ours] / seconds[other]
+        for ours, form in (("laneway", ""), ("laneway_persistent", ", persistent")):
+            # Applications by persistent requests stand against those that have none.
+            other = seconds.get("mpi_persistent" if form else "mpi", seconds.get("mpi"))
+            if ours in seconds and other:
+                yield f"{benchmark}{form}", _LIBRARIES[library], seconds[ours] / other
 
 
 def _applications() -> Iterator[Pair]:
