@@ -81,6 +81,9 @@ TEST(Summary, SentencesSayNoMoreThanTheNumbers) {
             "Laneway took over 1 call; what that saved was not measured.");
   EXPECT_EQ(sentence(of_rank(row(0, {}, {}), 1)), "Laneway took over no call.");
   EXPECT_TRUE(sentence(of_rank(row(7, {}, {}), 3)).ends_with("Only 1 of 3 ranks have told."));
+  Summary alone = of_rank(row(0, {}, {}), 3);
+  alone.asks_others = false;
+  EXPECT_NE(sentence(alone).find("Other ranks were not asked"), std::string::npos);
 }
 
 /// Of two ways that take equally long a saving or a loss is told in at most one of 20 programs, however few calls were

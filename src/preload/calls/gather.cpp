@@ -141,6 +141,7 @@ std::optional<Summary> gather(Summary own, Wish wish, double seconds,
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   own.world = size;
   if (!whole_world_has_library() && !looks_at_dense()) {
+    own.asks_others = false;
     const bool is_wanted = wish == Wish::always || (wish == Wish::if_any && !own.rows.empty());
     return rank == 0 && is_wanted ? std::optional(std::move(own)) : std::nullopt;
   }

@@ -226,7 +226,9 @@ std::string sentence(const Summary& summary) {
   }
   if (found.left > 0) text += "; " + calls(found.left) + (found.left == 1 ? " was left to MPI" : " were left to MPI");
   text += ".";
-  if (summary.ranks < summary.world)
+  if (!summary.asks_others && summary.world > 1)
+    text += " Other ranks were not asked, since no call of all ranks could be taken over.";
+  else if (summary.ranks < summary.world)
     text += " Only " + std::to_string(summary.ranks) + " of " + std::to_string(summary.world) + " ranks have told.";
   return text;
 }

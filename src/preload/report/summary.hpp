@@ -62,6 +62,7 @@ struct Summary {
   double elapsed = 0;      ///< seconds from MPI_Init to MPI_Finalize on rank 0
   std::map<SummaryKey, SummaryRow> rows;
   std::optional<PointToPoint> point_to_point;  ///< not packed: rank 0 has it of all ranks
+  bool asks_others = true;                     ///< not packed: some may run without this library
 
   void add(const Summary& other);
   [[nodiscard]] Bytes packed() const;
