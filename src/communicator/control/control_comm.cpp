@@ -6,11 +6,11 @@
 #include <new>
 #include <string>
 
-#include "base/log_line.hpp"
 #include "base/process/spin_lock.hpp"
 #include "communicator/control/control_rounds.hpp"
 #include "communicator/private_comm.hpp"
 #include "mpi/check.hpp"
+#include "mpi/end_job.hpp"
 
 namespace laneway {
 
@@ -44,8 +44,8 @@ void surely(MPI_Comm comm, const char* name, Call&& call) {
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  log_line(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data());
-  MPI_Abort(comm, code);
+  end_job(std::string("the ranks cannot tell each other that they have come so far: ") + name + ": " + text.data(),
+          comm, code);
 }
 
 /// Whether a message of a rank that all count on has come: other failures of MPI pass.

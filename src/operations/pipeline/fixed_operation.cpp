@@ -1,11 +1,10 @@
 #include "operations/pipeline/fixed_operation.hpp"
 
-#include <cstdlib>
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/log_line.hpp"
 #include "communicator/control/check_edges.hpp"
+#include "mpi/end_job.hpp"
 
 namespace laneway {
 
@@ -33,9 +32,7 @@ void keep_promise(const FixedOperation& fixed, const char* hint, const char* ope
   };
   if (!all_call) {
     if (difference.empty()) return;
-    log_line(broken_by(comm.rank(), difference));
-    MPI_Abort(comm.get(), MPI_ERR_ARG);
-    std::abort();
+    end_job(broken_by(comm.rank(), difference), comm.get(), MPI_ERR_ARG);
   }
   const std::optional<RankText> first = first_text(comm, difference);
   if (!first) return;

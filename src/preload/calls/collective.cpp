@@ -19,6 +19,7 @@
 #include "communicator/decisions.hpp"
 #include "communicator/hints/hints.hpp"
 #include "mpi/attribute_key.hpp"
+#include "mpi/end_job.hpp"
 #include "operations/collective/collective.hpp"
 #include "preload/adopted.hpp"
 #include "preload/report/rows.hpp"
@@ -252,9 +253,7 @@ bool takes_over(const char* name, MPI_Comm comm, const CollectiveCall& call) noe
     return decide_and_count(name, comm, call);
   } catch (const DecisionsDiffer& error) {
     // The ranks would go different ways from here on.
-    log_line(std::string(name) + ": " + error.what());
-    PMPI_Abort(comm, MPI_ERR_OTHER);
-    return true;
+    end_job(std::string(name) + ": " + error.what(), comm, MPI_ERR_OTHER);
   } catch (...) {
     return true;  // the call itself says what is wrong
   }

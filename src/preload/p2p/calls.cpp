@@ -6,8 +6,8 @@
 
 #include "base/bytes/types.hpp"
 #include "base/bytes/wire.hpp"
-#include "base/log_line.hpp"
 #include "base/process/relax.hpp"
+#include "mpi/end_job.hpp"
 #include "preload/next.hpp"
 #include "preload/p2p/point_to_point.hpp"
 
@@ -18,11 +18,9 @@ using p2p::UserMessage;
 namespace {
 
 UserMessage message(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  if (count > INT_MAX) {
-    laneway::log_line(
-        "LANEWAY_P2P: a message has more elements than an int can count, which only MPI's own calls send");
-    PMPI_Abort(comm, MPI_ERR_COUNT);
-  }
+  if (count > INT_MAX)
+    laneway::end_job("LANEWAY_P2P: a message has more elements than an int can count, which only MPI's own calls send",
+                     comm, MPI_ERR_COUNT);
   return {const_cast<void*>(buffer), count, type, peer, tag, comm};
 }
 

@@ -186,10 +186,9 @@ std::string broken(const char* call, int tag) {
 /// the first entry.
 void hand_over(ReceiveStream& stream, const Item& item) {
   for (const int tag : {item.tag, every_tag})
-    if (const auto it = engine.wildcards.find({item.comm, tag}); it != engine.wildcards.end()) {
-      log_line("rank " + std::to_string(engine.rank) + ": " + broken(it->second, item.tag));
-      PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
-    }
+    if (const auto it = engine.wildcards.find({item.comm, tag}); it != engine.wildcards.end())
+      end_job("rank " + std::to_string(engine.rank) + ": " + broken(it->second, item.tag), MPI_COMM_WORLD,
+              MPI_ERR_OTHER);
   ++engine.counts.streams;
   stream.from = stream.next = item.from;
   for (Operation* next = stream.at_mpi.front(); next != nullptr;) {
@@ -318,11 +317,10 @@ constexpr double default_wait = 60;
 constexpr int agreement_tag = 32749;
 
 [[noreturn]] void end_without_others(double seconds) {
-  log_line("LANEWAY_P2P is set on rank " + std::to_string(engine.rank) +
-           ", but is not on all ranks, or some do not preload this library: they have not come in " +
-           std::to_string(static_cast<int>(std::ceil(seconds))) + " s (LANEWAY_P2P_WAIT)");
-  PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
-  std::abort();
+  end_job("LANEWAY_P2P is set on rank " + std::to_string(engine.rank) +
+              ", but is not on all ranks, or some do not preload this library: they have not come in " +
+              std::to_string(static_cast<int>(std::ceil(seconds))) + " s (LANEWAY_P2P_WAIT)",
+          MPI_COMM_WORLD, MPI_ERR_OTHER);
 }
 
 /// Whether all ranks have set the same. Those where the variable is not set never come here, as those without this

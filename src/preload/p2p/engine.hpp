@@ -26,6 +26,7 @@
 #include "communicator/datatypes/datatype.hpp"
 #include "communicator/hints/hints.hpp"
 #include "communicator/nodes/discovery.hpp"
+#include "mpi/end_job.hpp"
 #include "mpi/engine.hpp"
 #include "preload/calls/deadline.hpp"
 #include "preload/calls/requests.hpp"
