@@ -48,6 +48,12 @@ class TrialsTest : public MpiTest {
                               ++runs_[c];
                               now += mine;
                             }});
+    return decide(candidates, seconds, rules);
+  }
+
+  /// `seconds`: what is found of each.
+  TrialResult decide(const std::vector<TrialCandidate>& candidates, const std::vector<double>& seconds,
+                     const TrialRules& rules) {
     const std::shared_ptr<PrivateComm> priv = Communicator::of(comm_.get()).private_comm();
     TrialResult result = try_candidates(*priv, candidates, rules);
     EXPECT_EQ(result.measured.size(), seconds.size());
@@ -79,15 +85,33 @@ TEST_F(TrialsTest, PlansTakeTurnsForSoLong) {
 }
 
 TEST_F(TrialsTest, RulesRunInARowUntilTheyFallBehind) {
-  // Five of the fastest are a turn of 2 ms. Who takes more than one and a half times as long is out after a turn.
+  // Five of the fastest are a turn of 2 ms, 15 one of 6 ms. Who takes more than one and a half times as long is out
+  // after a turn.
   EXPECT_EQ(try_those({5e-4, 4e-4, 1e-3, 9}, trial_of_rules).best, "1");
-  EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 5, 1 + 3 * 5, 1 + 5, 1 + 5}));
+  EXPECT_EQ(runs_, (std::vector<int>{1 + 5 + 3 * 15, 1 + 5 + 3 * 15, 1 + 5, 1 + 5}));
+  // Of short ones 50 are the most, so that the first turn counts.
+  (void)try_those({2e-5, 1e-5}, trial_of_rules);
+  EXPECT_EQ(runs_, (std::vector<int>{1 + 50, 1 + 3 * 50}));
   // Where one exchange is a turn, the first ones count.
   EXPECT_EQ(try_those({1, 0.99, 9}, trial_of_rules).best, "0") << "for too small a gain";
   EXPECT_EQ(runs_, (std::vector<int>{4, 4, 1}));
   EXPECT_EQ(try_those({1, 0.9}, trial_of_long_rules).best, "1");
   (void)try_those({1e-5, 1e-5}, trial_of_long_rules);
   EXPECT_EQ(runs_, (std::vector<int>{1 + 3 * 3, 1 + 3 * 3}));
+}
+
+TEST_F(TrialsTest, WhatCountsIsTurnsLongEnoughForCallsThatFollowEachOther) {
+  // The first two after a meeting take 0.7 ms, later ones 1 ms, where the other rule takes 0.8 ms each. Both took longer
+  // when they came first, so that one was a turn of 2 ms.
+  int in_a_row = 0;
+  int of_one = 0;
+  const TrialCandidate gets_slower{"0", [&] { now += of_one++ == 0 ? 1.2e-3 : ++in_a_row <= 2 ? 0.7e-3 : 1e-3; }};
+  int of_other = 0;
+  const TrialCandidate is_steady{"1", [&] {
+                                   in_a_row = 0;
+                                   now += of_other++ == 0 ? 1.2e-3 : 0.8e-3;
+                                 }};
+  EXPECT_EQ(decide({gets_slower, is_steady}, {(2 * 0.7e-3 + 3 * 1e-3) / 5, 0.8e-3}, trial_of_rules).best, "1");
 }
 
 TEST_F(TrialsTest, TheMostPromisingAreTried) {

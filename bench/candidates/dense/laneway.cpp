@@ -127,10 +127,12 @@ class LanewayNonblocking final : public DenseCandidate {
 
 class LanewayPersistent final : public DenseCandidate {
  public:
-  LanewayPersistent(const std::string& rule, const DenseTask& task) {
+  LanewayPersistent(const std::string& rule, const DenseTask& task)
+      : LanewayPersistent(rule, task, task.run.comm) {}
+  LanewayPersistent(const std::string& rule, const DenseTask& task, MPI_Comm comm) {
     const DenseHints hints(rule, task);
     with_operation<LanewayForms>(task, [&](const auto& forms, auto... arguments) {
-      std::get<2>(forms)(arguments..., task.run.comm, hints.get(), &request_);
+      std::get<2>(forms)(arguments..., comm, hints.get(), &request_);
     });
   }
   ~LanewayPersistent() override { LNW_Request_free(&request_); }
@@ -156,9 +158,9 @@ class LanewayPersistent final : public DenseCandidate {
   LNW_Request request_ = LNW_REQUEST_NULL;
 };
 
-/// Blocking calls do not say it: of the same call as a request.
+/// Blocking calls do not say it. A request of the same communicator has the verdict of their trial.
 std::string LanewayBlocking::choice() const {
-  return rule_ == "auto" ? LanewayPersistent(rule_, task_).choice() : std::string();
+  return rule_ == "auto" ? LanewayPersistent(rule_, task_, comm_).choice() : std::string();
 }
 
 /// Forms that differ only in how blocks are described are one.

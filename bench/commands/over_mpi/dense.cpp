@@ -64,7 +64,6 @@ bool prepare(DenseEntrant& entrant, const DenseTask& task) {
   entrant.result.is_of_mpi = is_of_mpi(entrant.result.candidate);
   entrant.result.verified =
       is_right(*entrant.candidate, task, 1) && (simulated || is_right(*entrant.candidate, task, 2));
-  entrant.result.choice = entrant.candidate->choice();
   return true;
 }
 
@@ -121,7 +120,10 @@ DenseReport compare_dense(const Run& run, DenseCommunicators& communicators, con
     for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->result.samples = std::move(samples.seconds[i]);
     for (DenseEntrant* entrant : timed) entrant->result.verified = simulated || is_right(*entrant->candidate, task, 3);
   }
-  for (DenseEntrant& entrant : entrants) report.results.push_back(std::move(entrant.result));
+  for (DenseEntrant& entrant : entrants) {
+    entrant.result.choice = entrant.candidate->choice();
+    report.results.push_back(std::move(entrant.result));
+  }
   evaluate(report);
   return report;
 }

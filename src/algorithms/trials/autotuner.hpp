@@ -34,6 +34,7 @@ struct TrialRules {
   bool warms_up = false;      ///< an exchange of each way comes first, which does not count
   double seconds = 0;         ///< that all samples are to take
   std::int64_t fewest = 0;    ///< samples of each way, however long they take
+  double first_turn_seconds = 0;  ///< exchanges in a row are to take, in the turn after which slow ways are out
   double turn_seconds = 0;    ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
   double most_of_turn = 1;    ///< exchanges in a row
   bool is_ahead = false;      ///< ranks may run ahead of each other: one after a meeting counts as well as one in a row
@@ -68,14 +69,16 @@ inline constexpr TrialRules trial_of_plans{.samples = 100,
 
 /// A collective's rules beside MPI's own operation, the first way, which all ranks are in. Each sample is what the
 /// slowest of all ranks takes, of which the least tells most. What a rule gains pays for its setup. The model does not
-/// know the memory of nodes, and a first exchange also has what it costs to come first.
+/// know the memory of nodes, and a first exchange also has what it costs to come first. After a meeting one or two tell
+/// how soon a rule is through, which is not what calls cost that follow each other: what decides is longer turns.
 inline constexpr TrialRules trial_of_rules{.samples = 3,
                                            .longest = 1,
                                            .least_gain = 0.03,
                                            .most_ways = 7,
                                            .hopeless = 10,
                                            .fewest = 3,
-                                           .turn_seconds = 2e-3,
+                                           .first_turn_seconds = 2e-3,
+                                           .turn_seconds = 6e-3,
                                            .most_of_turn = 50,
                                            .out_after_first = 4,
                                            .out_after_sample = 1.5};
@@ -92,7 +95,7 @@ inline constexpr TrialRules trial_of_long_rules = [] {
 /// meeting before it. Those in a row show what they cost.
 inline constexpr TrialRules with_a_root(TrialRules rules) {
   rules.is_ahead = true;
-  rules.turn_seconds *= 5;
+  rules.turn_seconds = 10e-3;
   return rules;
 }
 
@@ -153,6 +156,11 @@ class Autotuner {
     for (std::size_t way = 0; way < samples_.size(); ++way) in_[way] = in_[way] && means[way] <= limit;
   }
   [[nodiscard]] bool is_in(std::size_t way) const { return in_[way]; }
+  /// Samples of those that are still in are to be others from now on.
+  void start_over() {
+    for (std::size_t way = 0; way < samples_.size(); ++way)
+      if (in_[way]) samples_[way].clear();
+  }
   /// Those that are kept, in an order that is the same on all ranks.
   [[nodiscard]] std::span<const double> samples(std::size_t way) const { return samples_[way]; }
 

@@ -32,24 +32,35 @@ class Trial {
   [[nodiscard]] TrialResult run() const {
     if (rules_.warms_up)
       for (const TrialCandidate& candidate : candidates_) (void)seconds_of(candidate, 1);
-    Autotuner first(rules_, candidates_.size());
-    time(first, 1, 1, rules_.out_after_first);
-    const std::vector<double> once = first.typical();
-    const int in_row = exchanges_of_turn(*std::ranges::min_element(once));
-    Autotuner all = in_row == 1 ? std::move(first) : Autotuner(rules_, candidates_.size());
+    Autotuner tuner(rules_, candidates_.size());
+    time(tuner, 1, 1, rules_.out_after_first);
+    const std::vector<double> once = tuner.typical();
     const double once_each = std::accumulate(once.begin(), once.end(), 1e-9);
     const auto affordable = static_cast<std::int64_t>(std::min(rules_.seconds / once_each, 1e6));
-    time(all, std::clamp(affordable, rules_.fewest, rules_.samples), in_row, rules_.out_after_sample);
-    const std::vector<double> seconds = all.typical();
-    TrialResult result{candidates_[all.decide(seconds).value()].name};
+    std::int64_t rounds = std::clamp(affordable, rules_.fewest, rules_.samples);
+    int in_row = exchanges_of(rules_.first_turn_seconds, once);
+    if (in_row > 1) {
+      tuner = Autotuner(rules_, candidates_.size());
+      time(tuner, 1, in_row, rules_.out_after_sample);
+    }
+    if (const int more = exchanges_of(rules_.turn_seconds, tuner.typical()); more > in_row) {
+      in_row = more;
+      tuner.start_over();
+    } else if (in_row > 1) {
+      --rounds;  // the first turn is one of them
+    }
+    time(tuner, rounds, in_row, rules_.out_after_sample);
+    const std::vector<double> seconds = tuner.typical();
+    TrialResult result{candidates_[tuner.decide(seconds).value()].name};
     for (std::size_t c = 0; c < candidates_.size(); ++c) result.measured.push_back({candidates_[c].name, seconds[c]});
     return result;
   }
 
  private:
-  /// `once`: seconds that the fastest has taken so far.
-  [[nodiscard]] int exchanges_of_turn(double once) const {
-    return static_cast<int>(std::clamp(rules_.turn_seconds / std::max(once, 1e-7), 1.0, rules_.most_of_turn));
+  /// Of the fastest, that are to take so long in a row.
+  [[nodiscard]] int exchanges_of(double seconds, std::span<const double> of_each) const {
+    const double least = std::max(*std::ranges::min_element(of_each), 1e-7);
+    return static_cast<int>(std::clamp(seconds / least, 1.0, rules_.most_of_turn));
   }
 
   /// Of one exchange, in the mean. Other ranks begin at the same time.

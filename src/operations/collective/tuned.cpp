@@ -60,7 +60,7 @@ class DenseTrial {
         weighed(known_, checked_.facts, has_only_messages() ? OnNode::messages : OnNode::memory).reasons.candidates;
     const std::int64_t bytes = tuned_.key().call_class.most_bytes(comm_.size());
     const bool is_long =
-        candidates[1].seconds >= trial_of_rules.turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
+        candidates[1].seconds >= trial_of_rules.first_turn_seconds || calls_before_trial(bytes) < calls_before_trial(0);
     TrialRules rules = is_long ? trial_of_long_rules : trial_of_rules;
     if (has_root(call_.kind)) rules = with_a_root(rules);
     for (const Candidate& one : most_promising(candidates, "mpi", rules))
