@@ -92,7 +92,7 @@ def _collectives_of(place: str, cases: Mapping[tuple[str, ...], Case]) -> Part:
         cells = (f"{operation}, {int(size):,} B" if int(size) else operation, best.removeprefix("mpi:"), _microseconds(case.get(best)))
         cells += (_microseconds(auto), _digits(speedup(case, "auto")), _digits(speedup(case, "auto:persistent")))
         rows.append((*cells, _digits(noise), _digits(limit), chosen or "-"))
-    columns = ("operation", "best of MPI's", "µs", "`auto` µs", "speedup", "persistent", "MPI again", "of the limit", "chosen")
+    columns = ("operation", "best of MPI's", "µs", "`auto` µs", "speedup", "persistent", "MPI again", "of the limit", "rule")
     return Part(f"`{place}`", columns, tuple(rows))
 
 

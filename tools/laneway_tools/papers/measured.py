@@ -83,7 +83,7 @@ def collectives_runs(*, quick: bool = False) -> list[Measurement]:
     for place, file in few:
         runs += [
             Measurement(place, _dense("allgather,allreduce,bcast,reduce,reduce_scatter", "4096", 15), file),
-            Measurement(place, (*_dense("bcast,reduce", "8,64,1024", 15), "--in-a-row"), file),
+            Measurement(place, (*_dense("bcast,reduce", "8,64,1024,4096", 15), "--in-a-row"), file),
             Measurement(place, _dense("alltoall,allgather", "16384,131072", 3, _FEW_OWN), file),
             Measurement(place, _dense("allreduce,bcast,reduce", "65536", 5, _FEW_OWN), file),
             Measurement(place, _dense("allreduce,bcast,reduce", "1048576", 3, _FEW_OWN), file),
