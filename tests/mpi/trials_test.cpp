@@ -2,6 +2,7 @@
 #include "operations/choose/trial.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -13,11 +14,13 @@ namespace {
 
 bool has_own_clock = false;
 double now = 0;
+int exchanges_since_asked = 0;  // for the time
 
 }  // namespace
 
 #pragma GCC visibility push(default)
 extern "C" double MPI_Wtime() {
+  exchanges_since_asked = 0;
   return has_own_clock ? now : PMPI_Wtime();
 }
 #pragma GCC visibility pop
@@ -103,15 +106,30 @@ TEST_F(TrialsTest, RulesRunInARowUntilTheyFallBehind) {
 TEST_F(TrialsTest, WhatCountsIsTurnsLongEnoughForCallsThatFollowEachOther) {
   // The first two after a meeting take 0.7 ms, later ones 1 ms, where the other rule takes 0.8 ms each. Both took longer
   // when they came first, so that one was a turn of 2 ms.
-  int in_a_row = 0;
-  int of_one = 0;
-  const TrialCandidate gets_slower{"0", [&] { now += of_one++ == 0 ? 1.2e-3 : ++in_a_row <= 2 ? 0.7e-3 : 1e-3; }};
-  int of_other = 0;
-  const TrialCandidate is_steady{"1", [&] {
-                                   in_a_row = 0;
-                                   now += of_other++ == 0 ? 1.2e-3 : 0.8e-3;
-                                 }};
+  std::array<int, 2> runs{};
+  const TrialCandidate gets_slower{
+      "0", [&] { now += runs[0]++ == 0 ? 1.2e-3 : ++exchanges_since_asked <= 2 ? 0.7e-3 : 1e-3; }};
+  const TrialCandidate is_steady{"1", [&] { now += runs[1]++ == 0 ? 1.2e-3 : 0.8e-3; }};
   EXPECT_EQ(decide({gets_slower, is_steady}, {(2 * 0.7e-3 + 3 * 1e-3) / 5, 0.8e-3}, trial_of_rules).best, "1");
+}
+
+TEST_F(TrialsTest, OneInARowCountsAsOneApart) {
+  // How ranks leave the meeting is most of what one apart takes: the rule that is four times as fast in a row seems slower.
+  const auto with = [](double apart, double next) {
+    return [=] { now += ++exchanges_since_asked == 1 ? apart : next; };
+  };
+  const TrialRules rules = with_a_root(trial_of_rules);
+  const double n = rules.most_of_turn;
+  const auto mean = [&](double apart, double next) { return std::sqrt((apart + (n - 1) * next) / n * apart); };
+  EXPECT_EQ(decide({{"0", with(200e-6, 95e-6)}, {"1", with(280e-6, 20e-6)}}, {mean(200e-6, 95e-6), mean(280e-6, 20e-6)}, rules).best,
+            "1");
+}
+
+TEST_F(TrialsTest, TheMiddleOfThreeSamplesCounts) {
+  // One is fast in one turn of three, of two exchanges each, after a first exchange.
+  int run = 0;
+  const auto is_fast_once = [&] { now += (run++ - 1) / 2 == 1 ? 2.6e-3 : 3.5e-3; };
+  EXPECT_EQ(decide({{"0", is_fast_once}, {"1", [] { now += 3e-3; }}}, {3.5e-3, 3e-3}, trial_of_rules).best, "1");
 }
 
 TEST_F(TrialsTest, TheMostPromisingAreTried) {

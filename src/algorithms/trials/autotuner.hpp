@@ -68,11 +68,13 @@ inline constexpr TrialRules trial_of_plans{.samples = 100,
                                            .fewest = 5};
 
 /// A collective's rules beside MPI's own operation, the first way, which all ranks are in. Each sample is what the
-/// slowest of all ranks takes, of which the least tells most. What a rule gains pays for its setup. The model does not
+/// slowest of all ranks takes. The middle one counts: a rule whose messages meet on a link is fast by chance once in
+/// three times. What a rule gains pays for its setup. The model does not
 /// know the memory of nodes, and a first exchange also has what it costs to come first. After a meeting one or two tell
 /// how soon a rule is through, which is not what calls cost that follow each other: what decides is longer turns.
 inline constexpr TrialRules trial_of_rules{.samples = 3,
-                                           .longest = 1,
+                                           .shortest = 1.0 / 3,
+                                           .longest = 1.0 / 3,
                                            .least_gain = 0.03,
                                            .most_ways = 7,
                                            .hopeless = 10,
@@ -92,7 +94,7 @@ inline constexpr TrialRules trial_of_long_rules = [] {
 }();
 
 /// Those of operations with a root. One alone shows what a program waits for; but that is mostly how ranks leave the
-/// meeting before it. Those in a row show what they cost.
+/// meeting before it. Those in a row show what they cost. Both count alike, whatever they take: their geometric mean.
 inline constexpr TrialRules with_a_root(TrialRules rules) {
   rules.is_ahead = true;
   rules.turn_seconds = 10e-3;
@@ -144,16 +146,17 @@ class Autotuner {
     else
       samples[static_cast<std::size_t>(n) / samples_.size() % kept] = seconds;
   }
-  /// Of all ways at once, in place of turns: a sample of each that is still in. Then that is out which takes more than
-  /// `most` times the least, for its turns would cost more than they tell; 0: all stay in. Ranks that give equal
-  /// seconds come to equal ends.
+  /// Of all ways at once, in place of turns: a sample of each that is still in. Then that is out whose shortest sample
+  /// takes more than `most` times the shortest of all, for its turns would cost more than they tell; 0: all stay in.
+  /// Ranks that give equal seconds come to equal ends.
   void add_round(std::span<const double> seconds, double most) {
     for (std::size_t way = 0; way < samples_.size(); ++way)
       if (in_[way]) samples_[way].push_back(seconds[way]);
     if (most == 0) return;
-    const std::vector<double> means = typical();
-    const double limit = most * *std::ranges::min_element(means);
-    for (std::size_t way = 0; way < samples_.size(); ++way) in_[way] = in_[way] && means[way] <= limit;
+    std::vector<double> shortest;
+    for (const std::vector<double>& samples : samples_) shortest.push_back(std::ranges::min(samples));
+    const double limit = most * std::ranges::min(shortest);
+    for (std::size_t way = 0; way < samples_.size(); ++way) in_[way] = in_[way] && shortest[way] <= limit;
   }
   [[nodiscard]] bool is_in(std::size_t way) const { return in_[way]; }
   /// Samples of those that are still in are to be others from now on.
