@@ -62,6 +62,7 @@ const char* load_laneway(const char* file) {
   FIND(our_inits.alltoall, LNW_Alltoall_init);
   FIND(our_inits.alltoallv, LNW_Alltoallv_init);
   FIND(ours.topology_create, LNW_Topology_create);
+  FIND(ours.topology_get_neighbors, LNW_Topology_get_neighbors);
   FIND(ours.topology_free, LNW_Topology_free);
   FIND(our_neighbors.allgather, LNW_Neighbor_allgather_topology);
   FIND(our_neighbor_inits.allgather, LNW_Neighbor_allgather_init_topology);

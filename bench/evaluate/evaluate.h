@@ -73,6 +73,7 @@ typedef struct OurNeighborInits {
 /** Calls that only Laneway has; null where the library that is loaded has none. */
 typedef struct OurCalls {
   int (*topology_create)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, void**);
+  int (*topology_get_neighbors)(void*, int, int*, int, int*);
   int (*topology_free)(void**);
   int (*start)(OurRequest*);
   int (*wait)(OurRequest*, MPI_Status*);
@@ -212,6 +213,7 @@ void visit_pairs(const PairKind* kind, PairVisitor visit);
 void run_point_to_point(const char* benchmark);
 void run_collective(const char* benchmark);
 void run_neighborhood(const char* benchmark);
+void run_creation(const char* benchmark);
 void run_discovery(const char* benchmark);
 void run_device(const char* benchmark);
 void run_fft(const char* benchmark);

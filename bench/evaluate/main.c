@@ -46,6 +46,7 @@ static const Benchmark benchmarks[] = {
     {"neighbor_alltoallv", "neighborhood", run_neighborhood},
     {"neighbor_alltoallw", "neighborhood", run_neighborhood},
     {"neighbor_reducev", "neighborhood", run_neighborhood},
+    {"graph_creation", "neighborhood", run_creation},
     {"discovery", "discovery", run_discovery},
     {"device_latency", "device", run_device},
     {"device_bandwidth", "device", run_device},

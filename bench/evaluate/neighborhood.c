@@ -8,6 +8,7 @@ enum { tag = 7 };
 
 static const char* const names[] = {"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
                                     "neighbor_alltoallv", "neighbor_alltoallw",  "neighbor_reducev"};
+static const char* const patterns[] = {"ring", "mesh"};
 
 /** Calls one of four tables of functions; what comes after the arguments of the operation differs. */
 #define CALL(calls, e, ...)                                                                                           \
@@ -301,14 +302,21 @@ static void measure_exchange(const Case* what, Exchange* e) {
   }
 }
 
+static void create_graph(Exchange* e) {
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, e->sources, e->from, MPI_UNWEIGHTED, e->destinations, e->to,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &e->comm);
+}
+static void create_topology(Exchange* e) {
+  ours.topology_create(MPI_COMM_WORLD, e->sources, e->from, MPI_UNWEIGHTED, e->destinations, e->to, MPI_UNWEIGHTED,
+                       MPI_INFO_NULL, &e->topology);
+}
+
 static void measure_pattern(Case* what, Exchange* e) {
   if (has_graphs) {
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, e->sources, e->from, MPI_UNWEIGHTED, e->destinations, e->to,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &e->comm);
+    create_graph(e);
   }
   if (has_topologies()) {
-    ours.topology_create(MPI_COMM_WORLD, e->sources, e->from, MPI_UNWEIGHTED, e->destinations, e->to, MPI_UNWEIGHTED,
-                         MPI_INFO_NULL, &e->topology);
+    create_topology(e);
   }
   const size_t most = (size_t)options.most_bytes * 2 * (size_t)e->sources + 64;
   e->send = allocate(most);
@@ -331,8 +339,79 @@ static void measure_pattern(Case* what, Exchange* e) {
   }
 }
 
+/** What a program makes once for a pattern, and frees. */
+static double run_mpi_creation(void* context, int repeats) {
+  Exchange* e = context;
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < repeats; i++) {
+    create_graph(e);
+    MPI_Comm_free(&e->comm);
+  }
+  return (MPI_Wtime() - begin) / repeats;
+}
+static double run_our_creation(void* context, int repeats) {
+  Exchange* e = context;
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < repeats; i++) {
+    create_topology(e);
+    ours.topology_free(&e->topology);
+  }
+  return (MPI_Wtime() - begin) / repeats;
+}
+
+static int are_neighbors(const Exchange* e, const int* from, const int* to) {
+  return !memcmp(from, e->from, (size_t)e->sources * sizeof *from) &&
+         !memcmp(to, e->to, (size_t)e->destinations * sizeof *to);
+}
+static int verify_mpi_creation(void* context) {
+  Exchange* e = context;
+  int from[most_neighbors], to[most_neighbors], weights[most_neighbors];
+  create_graph(e);
+  MPI_Dist_graph_neighbors(e->comm, e->sources, from, weights, e->destinations, to, weights);
+  MPI_Comm_free(&e->comm);
+  return are_neighbors(e, from, to);
+}
+static int verify_our_creation(void* context) {
+  Exchange* e = context;
+  int from[most_neighbors], to[most_neighbors];
+  create_topology(e);
+  ours.topology_get_neighbors(e->topology, e->sources, from, e->destinations, to);
+  ours.topology_free(&e->topology);
+  return are_neighbors(e, from, to);
+}
+
+static void measure_creation(const Case* what, Exchange* e) {
+  Candidate candidates[3];
+  int count = 0;
+  candidates[count++] =
+      (Candidate){.name = "mpi", .run = run_mpi_creation, .context = e, .verify = verify_mpi_creation};
+  if (options.control) {
+    candidates[count] = candidates[0];
+    candidates[count++].name = "control";
+  }
+  if (ours.topology_create && ours.topology_get_neighbors && ours.topology_free) {
+    candidates[count++] =
+        (Candidate){.name = "laneway", .run = run_our_creation, .context = e, .verify = verify_our_creation};
+  }
+  measure(what, candidates, count, MPI_COMM_WORLD);
+}
+
+void run_creation(const char* benchmark) {
+  Case what = {.group = "neighborhood", .benchmark = benchmark, .where = machine.nodes > 1 ? "between" : "inside"};
+  what.bytes = -1;
+  if (machine.ranks < 2 || !has_graphs) {
+    skip(&what, has_graphs ? "one rank has no neighbor" : "the MPI library has no graphs of ranks");
+    return;
+  }
+  for (int i = 0; i < 2; i++) {
+    Exchange e = {0};
+    what.pattern = patterns[i];
+    set_neighbors(&e, patterns[i]);
+    measure_creation(&what, &e);
+  }
+}
+
 void run_neighborhood(const char* benchmark) {
-  static const char* const patterns[] = {"ring", "mesh"};
   NeighborOperation operation = neighbor_allgather;
   while (strcmp(names[operation], benchmark)) {
     operation++;

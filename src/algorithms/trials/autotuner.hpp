@@ -94,7 +94,7 @@ inline constexpr TrialRules trial_of_long_rules = [] {
 }();
 
 /// Those of operations with a root. One alone shows what a program waits for; but that is mostly how ranks leave the
-/// meeting before it. Those in a row show what they cost. Both count alike, whatever they take: their geometric mean.
+/// meeting before it. Those in a row show what they cost. Both count as shares of the first way's.
 inline constexpr TrialRules with_a_root(TrialRules rules) {
   rules.is_ahead = true;
   rules.turn_seconds = 10e-3;
