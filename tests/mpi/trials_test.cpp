@@ -104,11 +104,12 @@ TEST_F(TrialsTest, RulesRunInARowUntilTheyFallBehind) {
 }
 
 TEST_F(TrialsTest, WhatCountsIsTurnsLongEnoughForCallsThatFollowEachOther) {
-  // The first two after a meeting take 0.7 ms, later ones 1 ms, where the other rule takes 0.8 ms each. Both took longer
-  // when they came first, so that one was a turn of 2 ms.
+  // The first two after a meeting take 0.7 ms, later ones 1 ms, where the other rule takes 0.8 ms each. Both took
+  // longer when they came first, so that one was a turn of 2 ms.
   std::array<int, 2> runs{};
-  const TrialCandidate gets_slower{
-      "0", [&] { now += runs[0]++ == 0 ? 1.2e-3 : ++exchanges_since_asked <= 2 ? 0.7e-3 : 1e-3; }};
+  const TrialCandidate gets_slower{"0", [&] {
+                                     now += runs[0]++ == 0 ? 1.2e-3 : ++exchanges_since_asked <= 2 ? 0.7e-3 : 1e-3;
+                                   }};
   const TrialCandidate is_steady{"1", [&] { now += runs[1]++ == 0 ? 1.2e-3 : 0.8e-3; }};
   EXPECT_EQ(decide({gets_slower, is_steady}, {(2 * 0.7e-3 + 3 * 1e-3) / 5, 0.8e-3}, trial_of_rules).best, "1");
 }

@@ -127,8 +127,7 @@ class LanewayNonblocking final : public DenseCandidate {
 
 class LanewayPersistent final : public DenseCandidate {
  public:
-  LanewayPersistent(const std::string& rule, const DenseTask& task)
-      : LanewayPersistent(rule, task, task.run.comm) {}
+  LanewayPersistent(const std::string& rule, const DenseTask& task) : LanewayPersistent(rule, task, task.run.comm) {}
   LanewayPersistent(const std::string& rule, const DenseTask& task, MPI_Comm comm) {
     const DenseHints hints(rule, task);
     with_operation<LanewayForms>(task, [&](const auto& forms, auto... arguments) {

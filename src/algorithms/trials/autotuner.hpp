@@ -29,15 +29,15 @@ struct TrialRules {
 
   /// @name Of exchanges that the library makes for nothing else
   /// @{
-  std::size_t most_ways = 2;  ///< of all ways so many, the most promising, are timed
-  double hopeless = 0;        ///< a way is expected to take more than so many times the least; 0: none is hopeless
-  bool warms_up = false;      ///< an exchange of each way comes first, which does not count
-  double seconds = 0;         ///< that all samples are to take
-  std::int64_t fewest = 0;    ///< samples of each way, however long they take
+  std::size_t most_ways = 2;      ///< of all ways so many, the most promising, are timed
+  double hopeless = 0;            ///< a way is expected to take more than so many times the least; 0: none is hopeless
+  bool warms_up = false;          ///< an exchange of each way comes first, which does not count
+  double seconds = 0;             ///< that all samples are to take
+  std::int64_t fewest = 0;        ///< samples of each way, however long they take
   double first_turn_seconds = 0;  ///< exchanges in a row are to take, in the turn after which slow ways are out
-  double turn_seconds = 0;    ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
-  double most_of_turn = 1;    ///< exchanges in a row
-  bool is_ahead = false;      ///< ranks may run ahead of each other: one after a meeting counts as well as one in a row
+  double turn_seconds = 0;        ///< exchanges in a row, which are one sample, are to take; 0: a sample is one
+  double most_of_turn = 1;        ///< exchanges in a row
+  bool is_ahead = false;  ///< ranks may run ahead of each other: one after a meeting counts as well as one in a row
   double out_after_first = 0;   ///< a way is out that then took more than so many times the least; 0: none is
   double out_after_sample = 0;  ///< likewise
   /// @}

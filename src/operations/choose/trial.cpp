@@ -85,8 +85,8 @@ class Trial {
     return times;
   }
 
-  /// By way. `times`: of the slowest rank, both of each. They are shares of the first way's, of which the quadratic mean
-  /// counts: a way that loses much in one of them is not taken for what it gains in the other.
+  /// By way. `times`: of the slowest rank, both of each. They are shares of the first way's, of which the quadratic
+  /// mean counts: a way that loses much in one of them is not taken for what it gains in the other.
   [[nodiscard]] std::vector<double> seconds_of(std::span<const double> times, const Autotuner& tuner) {
     if (tuner.is_in(0)) first_ = {times[0], times[1]};
     const double scale = std::sqrt(first_.in_a_row * first_.apart / 2);
