@@ -25,6 +25,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_ENGINE", "0: nothing is registered with the progress engine of the MPI library"},
     {"LANEWAY_DEVICE_PLUGINS", "plugins for devices, as names or paths between colons"},
     {"LANEWAY_DEVICE_AWARE_MPI", "1 or 0: whether the MPI library takes addresses on devices"},
+    {"LANEWAY_NCCL_LIBRARY", "the library with NCCL's functions, in place of the vendor's"},
     {"LANEWAY_IPC_CACHE", "how many mappings of other processes' device memory are kept open"},
     {"LANEWAY_SIM_DEVICE", "settings of the sim device"},
     {"LANEWAY_OVERSUBSCRIBED", "set to anything: more ranks than cores, so waiting ranks yield soon"},
