@@ -39,7 +39,7 @@ typedef enum {
 typedef int ncclDataType_t;
 }
 
-namespace {
+namespace stand_in {
 
 constexpr int most_ranks = 16;
 constexpr std::size_t ring_bytes = 8192;
@@ -66,7 +66,7 @@ struct Message {
   std::uint64_t bytes = 0;
   std::uint64_t size = 0;  // as the sender says
   std::uint64_t done = 0;  // of the size's bytes and its own
-  std::vector<unsigned char> data;
+  std::vector<unsigned char> data = {};
 
   [[nodiscard]] bool is_done() const { return done == sizeof size + bytes; }
 };
@@ -75,6 +75,12 @@ struct Group {
   std::vector<Message> messages;
   std::atomic<bool> is_over{false};
 };
+
+}  // namespace stand_in
+
+namespace {
+
+using namespace stand_in;
 
 const lnw_device_table& table() {
   static const lnw_device_table* const found = [] {
@@ -94,12 +100,12 @@ bool fails(const char* function) {
 }  // namespace
 
 struct ncclComm {
-  Shared* shared = nullptr;
+  stand_in::Shared* shared = nullptr;
   int ranks = 0;
   int rank = 0;
   int device = 0;
   std::atomic<int> error{ncclSuccess};
-  std::vector<std::unique_ptr<Group>> groups;  // that have begun
+  std::vector<std::unique_ptr<stand_in::Group>> groups;  // that have begun
 };
 
 namespace {
@@ -109,6 +115,14 @@ thread_local int depth = 0;
 thread_local std::unique_ptr<Group> group_of_thread;
 thread_local void* stream_of_group = nullptr;
 int communicators = 0;  // of the process
+int messages = 0;
+
+/// When the process ends.
+struct Ending {
+  ~Ending() {
+    if (communicators > 0) std::fprintf(stderr, "stand-in of NCCL: %d communicators are left\n", communicators);
+  }
+} ending;
 
 /// Moves what it can now. Returns whether that was anything.
 bool advance(Message& message, Ring& ring) {
@@ -186,6 +200,7 @@ ncclResult_t add(Message message, ncclComm_t comm, void* stream, int type) {
   if (group_of_thread->comm != nullptr && (group_of_thread->comm != comm || stream_of_group != stream)) return ncclInvalidUsage;
   group_of_thread->comm = comm;
   stream_of_group = stream;
+  ++messages;
   group_of_thread->messages.push_back(std::move(message));
   return is_alone ? launch(std::move(group_of_thread), stream) : ncclSuccess;
 }
@@ -203,9 +218,12 @@ ncclResult_t end(ncclComm_t comm) {
 extern "C" {
 #pragma GCC visibility push(default)
 
-/// How many the process has. Not NCCL's.
+/// How many communicators the process has, and messages it has given to groups. Not NCCL's.
 int stand_in_communicators() {
   return communicators;
+}
+int stand_in_messages() {
+  return messages;
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {

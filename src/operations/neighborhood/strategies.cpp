@@ -86,19 +86,18 @@ Candidates NeighborhoodFamily::candidates(Use use) {
 /// Messages go from device to device by a carrier that connects them, where the hint asks for it and all ranks can.
 void NeighborhoodFamily::connect(Use use) {
   StrategyChoice& strategy = agreed_.hints.strategy;
-  const StrategyRow& direct = find_strategy("direct");
   if (use != Use::request)
     refusal_ = "buffers may be others in each call, and NCCL needs those of all ranks on devices";
   else if (agreed_.reduction)
     refusal_ = "NCCL does not carry what is combined";
-  else if (!strategy.is_automatic() && strategy.row != &direct)
+  else if (!agreed_.hints.inner.empty() || (!strategy.is_automatic() && strategy.row->traits.relays))
     refusal_ = "the strategy " + std::string(strategy.name()) + " passes messages on, and NCCL carries one group of them";
   if (!refusal_.empty()) return;
   MpiBootstrap bootstrap(comm_);
   std::shared_ptr<CarrierMemory>& kept = comm_.attachment<KeptConnection>().connection;
   node_.connection = connect_devices(bootstrap, ends_on_device(agreed_, comm_), kept, refusal_);
   if (!node_.connection) return;
-  if (strategy.is_automatic()) strategy.row = &direct;
+  if (strategy.is_automatic()) strategy.row = &find_strategy("direct");
   node_.path = MemoryPath::device_aware;
   agreed_.paths.open = {node_.path};
   agreed_.paths.reason = "NCCL carries messages between devices";
@@ -195,8 +194,9 @@ void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
   if (agreed_.relays_nothing) reasons.progress_reason = relays_nothing;
   chosen.ready = {.plan = std::move(ready.plan),
                   .memory = std::move(ready.memory),
-                  .device_use = {node_.path == MemoryPath::device_aware, agreed_.rule}};
-  chosen.ready.device_use.is_connected = node_.connection != nullptr;
+                  .device_use = {.gives_addresses = node_.path == MemoryPath::device_aware,
+                                 .is_connected = node_.connection != nullptr,
+                                 .rule = agreed_.rule}};
   if (agreed_.reduction) chosen.ready.combiners = {agreed_.reduction->what.combiner};
   chosen.ready.device_use.combining = kernels_of(chosen.ready.combiners);
   chosen.node = agreed_.regions.front();
