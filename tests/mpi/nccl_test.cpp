@@ -313,6 +313,7 @@ TEST_F(NcclTest, LaterBuffersMustBeOnTheDevice) {
   Ring ring;
   Bytes host(2 * Ring::bytes);
   if (size() > 1) {
+    const Handler handler(ring.graph(), MPI_ERRORS_RETURN);
     const int code = LNW_Request_set_buffers(ring.request, host.data(), host.data());
     EXPECT_NE(code, MPI_SUCCESS);
     if (!is_mpich()) {
@@ -329,6 +330,7 @@ TEST_F(NcclTest, AnErrorOfNcclEndsTheExchange) {
   ring.expect_exchange(1);
   std::string text;
   {
+    const Handler handler(ring.graph(), MPI_ERRORS_RETURN);
     std::optional<Changed> changed;
     if (rank() == 0) changed.emplace("LANEWAY_TEST_NCCL_FAILS", "ncclSend");
     int code = LNW_Start(&ring.request);

@@ -97,7 +97,10 @@ void NeighborhoodFamily::connect(Use use) {
   std::shared_ptr<CarrierMemory>& kept = comm_.attachment<KeptConnection>().connection;
   node_.connection = connect_devices(bootstrap, ends_on_device(agreed_, comm_), kept, refusal_);
   if (!node_.connection) return;
-  if (strategy.is_automatic()) strategy.row = &find_strategy("direct");
+  if (strategy.is_automatic()) {
+    strategy.row = &find_strategy("direct");
+    agreed_.hints.strategy_name = strategy.name();
+  }
   node_.path = MemoryPath::device_aware;
   agreed_.paths.open = {node_.path};
   agreed_.paths.reason = "NCCL carries messages between devices";
