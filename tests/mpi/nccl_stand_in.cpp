@@ -1,7 +1,7 @@
-// A library with NCCL's functions for devices of the sim plugin (lnw_transport=nccl), where no GPU is: what is sent goes
-// to other processes in the order of streams, through memory that they share and that has no name once all are there.
-// Stricter than NCCL: a receive of another size than its send is an error. The device of a rank is the one that the
-// thread has chosen; two ranks on one are refused.
+// A library with NCCL's functions for devices of the sim plugin (lnw_transport=nccl), where no GPU is: what is sent
+// goes to other processes in the order of streams, through memory that they share and that has no name once all are
+// there. Stricter than NCCL: a receive of another size than its send is an error. The device of a rank is the one that
+// the thread has chosen; two ranks on one are refused.
 //
 // LANEWAY_TEST_NCCL_FAILS names a function that returns an error. Declarations are those of nccl.h.
 #include <dlfcn.h>
@@ -152,8 +152,8 @@ void move(void* argument) {
     for (Message& message : group.messages) {
       bool& waits_before = waits[message.is_send ? 1 : 0][static_cast<std::size_t>(message.peer)];
       if (message.is_done() || waits_before) continue;
-      Ring& ring = message.is_send ? comm.shared->rings[comm.rank][message.peer]
-                                   : comm.shared->rings[message.peer][comm.rank];
+      Ring& ring =
+          message.is_send ? comm.shared->rings[comm.rank][message.peer] : comm.shared->rings[message.peer][comm.rank];
       moved = advance(message, ring) || moved;
       if (message.done >= sizeof message.size && message.size != message.bytes) {
         std::fprintf(stderr, "stand-in of NCCL: rank %d sends %llu bytes to rank %d, which receives %llu\n",
@@ -197,7 +197,8 @@ ncclResult_t add(Message message, ncclComm_t comm, void* stream, int type) {
     return ncclInvalidArgument;
   const bool is_alone = depth == 0;
   if (!group_of_thread) group_of_thread = std::make_unique<Group>();
-  if (group_of_thread->comm != nullptr && (group_of_thread->comm != comm || stream_of_group != stream)) return ncclInvalidUsage;
+  if (group_of_thread->comm != nullptr && (group_of_thread->comm != comm || stream_of_group != stream))
+    return ncclInvalidUsage;
   group_of_thread->comm = comm;
   stream_of_group = stream;
   ++messages;
@@ -227,9 +228,14 @@ int stand_in_messages() {
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  constexpr const char* texts[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                   "internal error",   "invalid argument",     "invalid usage",
-                                   "remote process exited or there was a network error", "NCCL operation in progress"};
+  constexpr const char* texts[] = {"no error",
+                                   "unhandled cuda error",
+                                   "unhandled system error",
+                                   "internal error",
+                                   "invalid argument",
+                                   "invalid usage",
+                                   "remote process exited or there was a network error",
+                                   "NCCL operation in progress"};
   return texts[result];
 }
 
@@ -258,7 +264,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
   made->ranks = ranks;
   made->rank = rank;
   lnw_device_info info{};
-  if (table().current_device(&made->device) != LNW_DEVICE_OK || table().device_info(made->device, &info) != LNW_DEVICE_OK)
+  if (table().current_device(&made->device) != LNW_DEVICE_OK ||
+      table().device_info(made->device, &info) != LNW_DEVICE_OK)
     return ncclUnhandledCudaError;
   std::memcpy(made->shared->devices[rank], info.uuid, sizeof info.uuid);
   if (refuses) made->shared->refused = 1;
@@ -266,7 +273,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
   while (made->shared->joined < ranks) sched_yield();
   bool is_valid = made->shared->refused == 0;
   for (int other = 0; other < ranks; ++other)
-    is_valid = is_valid && (other == rank || std::memcmp(made->shared->devices[other], info.uuid, sizeof info.uuid) != 0);
+    is_valid =
+        is_valid && (other == rank || std::memcmp(made->shared->devices[other], info.uuid, sizeof info.uuid) != 0);
   if (!is_valid) {
     munmap(memory, sizeof(Shared));
     return refuses ? ncclSystemError : ncclInvalidUsage;

@@ -73,8 +73,8 @@ class Ring {
         graph_(on == MPI_COMM_NULL ? comm_.get() : on),
         on_device_(on_device) {
     for (void** buffer : {&send_, &receive_}) *buffer = allocate(on_device);
-    EXPECT_MPI(LNW_Neighbor_alltoall_init(send_, bytes, MPI_BYTE, receive_, bytes, MPI_BYTE, graph_,
-                                          Info(hints).get(), &request));
+    EXPECT_MPI(LNW_Neighbor_alltoall_init(send_, bytes, MPI_BYTE, receive_, bytes, MPI_BYTE, graph_, Info(hints).get(),
+                                          &request));
   }
   ~Ring() {
     EXPECT_MPI(LNW_Request_free(&request));
@@ -323,7 +323,7 @@ TEST_F(NcclTest, LaterBuffersMustBeOnTheDevice) {
   ring.expect_exchange(1);
 }
 
-/// The error is one of the exchange on all ranks; what is made later goes another way.
+/// Also that of its peers; what is made later goes another way.
 TEST_F(NcclTest, AnErrorOfNcclEndsTheExchange) {
   if (size() == 1) GTEST_SKIP() << "SKIP: nothing is sent";
   Ring ring;
@@ -335,10 +335,13 @@ TEST_F(NcclTest, AnErrorOfNcclEndsTheExchange) {
     if (rank() == 0) changed.emplace("LANEWAY_TEST_NCCL_FAILS", "ncclSend");
     int code = LNW_Start(&ring.request);
     if (code == MPI_SUCCESS) code = LNW_Wait(&ring.request, MPI_STATUS_IGNORE);
-    EXPECT_NE(code, MPI_SUCCESS);
-    text = error_text(code);
+    const bool is_peer = rank() <= 1 || rank() == size() - 1;
+    if (is_peer) {
+      EXPECT_NE(code, MPI_SUCCESS);
+    }
+    if (code != MPI_SUCCESS) text = error_text(code);
   }
-  if (!is_mpich()) {
+  if (!is_mpich() && !text.empty()) {
     EXPECT_NE(text.find(rank() == 0 ? "ncclSend: invalid usage" : "remote process exited"), std::string::npos) << text;
   }
   Ring(by_nccl, true, ring.graph()).expect_refusal("rank 0: the communicator of NCCL has ended");

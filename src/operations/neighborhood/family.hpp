@@ -67,7 +67,7 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   CallEvents events_;
   Agreed agreed_;
   PathSupport support_;
-  NodeUse node_;  // on the memory path that has been chosen
+  NodeUse node_;         // on the memory path that has been chosen
   std::string refusal_;  // for people: why messages do not go as lnw_transport=nccl asks
   std::vector<std::pair<MemoryPath, double>> path_seconds_;
   std::optional<Planned> by_costs_;

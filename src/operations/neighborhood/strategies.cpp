@@ -91,7 +91,8 @@ void NeighborhoodFamily::connect(Use use) {
   else if (agreed_.reduction)
     refusal_ = "NCCL does not carry what is combined";
   else if (!agreed_.hints.inner.empty() || (!strategy.is_automatic() && strategy.row->traits.relays))
-    refusal_ = "the strategy " + std::string(strategy.name()) + " passes messages on, and NCCL carries one group of them";
+    refusal_ =
+        "the strategy " + std::string(strategy.name()) + " passes messages on, and NCCL carries one group of them";
   if (!refusal_.empty()) return;
   MpiBootstrap bootstrap(comm_);
   std::shared_ptr<CarrierMemory>& kept = comm_.attachment<KeptConnection>().connection;

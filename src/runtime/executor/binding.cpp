@@ -17,7 +17,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
                    std::shared_ptr<PlanMemory> memory, Combiners combiners)
     : plan_(std::move(plan)),
-      memory_(memory && (plan_->window_bytes > 0 || memory->arena || memory->connects_devices) ? std::move(memory) : nullptr),
+      memory_(memory && (plan_->window_bytes > 0 || memory->arena || memory->connects_devices) ? std::move(memory)
+                                                                                               : nullptr),
       steps_(*plan_, std::move(combiners)),
       order_(plan_->steps),
       events_(std::make_shared<ExchangeEvents>(*plan_)),

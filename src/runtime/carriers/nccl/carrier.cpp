@@ -47,7 +47,8 @@ class BoundGroup final : public BoundCarrier {
     for (int s = 0; s < static_cast<int>(binding.plan.steps.size()); ++s)
       if (is_message(binding.step(s))) order.push_back(s);
     // NCCL has no channels: both sides have those between two ranks in the same order.
-    std::ranges::stable_sort(order, {}, [&](int s) { return std::pair(binding.step(s).peer, binding.step(s).channel); });
+    std::ranges::stable_sort(order, {},
+                             [&](int s) { return std::pair(binding.step(s).peer, binding.step(s).channel); });
     for (const int s : order) {
       const Step& step = binding.step(s);
       const Buffer buffer = step.span.buffer;

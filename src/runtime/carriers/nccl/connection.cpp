@@ -37,10 +37,9 @@ void NcclConnection::group(std::span<const Transfer> transfers) const {
   library_.check(library_.group_start(), "ncclGroupStart");
   for (const Transfer& one : transfers) {
     const auto count = static_cast<std::size_t>(one.bytes);
-    const int result =
-        one.is_send
-            ? library_.send(one.data, count, NcclLibrary::uint8, one.peer, comm, stream_.handle())
-            : library_.receive(one.data, count, NcclLibrary::uint8, one.peer, comm, stream_.handle());
+    const int result = one.is_send
+                           ? library_.send(one.data, count, NcclLibrary::uint8, one.peer, comm, stream_.handle())
+                           : library_.receive(one.data, count, NcclLibrary::uint8, one.peer, comm, stream_.handle());
     if (result == NcclLibrary::success) continue;
     (void)library_.group_end();  // or the thread's next calls of NCCL would be in the group
     library_.fail(result, one.is_send ? "ncclSend" : "ncclRecv");

@@ -74,8 +74,8 @@ class NcclConnection final : public CarrierMemory {
   std::atomic<std::uint64_t> completed_{0};
 };
 
-/// For Carrier::connect: what the communicator keeps, which the first call makes. NCCL takes the device that the calling
-/// thread has chosen.
+/// For Carrier::connect: what the communicator keeps, which the first call makes. NCCL takes the device that the
+/// calling thread has chosen.
 [[nodiscard]] std::shared_ptr<NcclConnection> connect_by_nccl(Bootstrap& bootstrap, const DeviceEnds& ends,
                                                               std::shared_ptr<NcclConnection>& kept, std::string& why);
 

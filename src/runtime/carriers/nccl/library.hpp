@@ -8,8 +8,8 @@
 
 namespace laneway {
 
-/// The functions of NCCL, or of RCCL, which has the same, that the carrier calls (nccl.h of NCCL 2.7 and later). Results
-/// and types of data are enumerations there.
+/// The functions of NCCL, or of RCCL, which has the same, that the carrier calls (nccl.h of NCCL 2.7 and later).
+/// Results and types of data are enumerations there.
 struct NcclLibrary {
   struct CommState;
   using Comm = CommState*;
