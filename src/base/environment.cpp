@@ -56,6 +56,7 @@ constexpr VariableRow rows[] = {
     {"LANEWAY_TEST_SEED", "the one seed of the property tests"},
     {"LANEWAY_TEST_PROGRAMS", "how many random programs the test of queues runs"},
     {"LANEWAY_TEST_FIRST_PROGRAM", "the number of the first of them"},
+    {"LANEWAY_TEST_NCCL_FAILS", "a function of the tests' stand-in for NCCL that returns an error"},
     {"LANEWAY_TEST_MEMORY", "in which memory the tests' buffers are"},
     {"LANEWAY_TEST_MEMORY_PATH", "the one memory path that the tests of devices use"},
     {"LANEWAY_TEST_TRACE", "set to anything: the test of relays under the preload says what it does"},

@@ -33,16 +33,18 @@ class NcclOfPlan final : public CarrierMemory {
 class BoundGroup final : public BoundCarrier {
  public:
   BoundGroup(const PlanBinding& binding, NcclConnection& connection) : connection_(connection) {
-    const bool sends = std::ranges::any_of(binding.plan.steps, [](const Step& s) { return s.kind == StepKind::send; });
-    const Device device = device_of(binding.where);
-    require(device == connection.device(), ErrorKind::buffer,
-            std::string(sends ? "sendbuf" : "recvbuf") +
-                " must be on the device that the ranks are connected by, as it was when the request was made "
-                "(lnw_transport=nccl)");
+    for (const Step& step : binding.plan.steps) {
+      if (!is_message(step)) continue;
+      const bool sends = step.kind == StepKind::send;
+      const MemoryInfo& memory = sends ? binding.where.send : binding.where.receive;
+      require(!memory.host_may_touch() && Device(memory) == connection.device(), ErrorKind::buffer,
+              std::string(sends ? "sendbuf" : "recvbuf") +
+                  " must be on the device that the ranks are connected by, as it was when the request was made "
+                  "(lnw_transport=nccl)");
+    }
   }
 
   void bind(PlanBinding& binding) override {
-    const OnDevice on_device = binding.where.on_device();
     std::vector<int> order;
     for (int s = 0; s < static_cast<int>(binding.plan.steps.size()); ++s)
       if (is_message(binding.step(s))) order.push_back(s);
@@ -51,15 +53,13 @@ class BoundGroup final : public BoundCarrier {
                              [&](int s) { return std::pair(binding.step(s).peer, binding.step(s).channel); });
     for (const int s : order) {
       const Step& step = binding.step(s);
-      const Buffer buffer = step.span.buffer;
-      require((buffer != Buffer::send || on_device.send) && (buffer != Buffer::receive || on_device.receive),
-              ErrorKind::buffer, "both buffers must be on the device that the ranks are connected by");
       const bool at_once = step.after.empty();
       if (at_once) ++at_once_;
       binding.take(s, at_once ? TakenPart::run_at_once : TakenPart::run);
       steps_.push_back(s);
       transfers_.push_back({step.kind == StepKind::send, step.peer,
-                            at(binding.bases[static_cast<std::size_t>(buffer)], step.span.offset), step.span.bytes});
+                            at(binding.bases[static_cast<std::size_t>(step.span.buffer)], step.span.offset),
+                            step.span.bytes});
     }
     done_ = Event(connection_.device());
     binding.begins = true;

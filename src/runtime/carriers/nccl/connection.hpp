@@ -56,8 +56,8 @@ class NcclConnection final : public CarrierMemory {
   /// NCCL connects two ranks in their first group, which waits for both: this is that group. Waits.
   void meet(std::span<const Rank> sends_to, std::span<const Rank> receives_from) const;
 
-  /// Nothing is under way. All ranks do it.
-  void close() noexcept override { end(library_.comm_destroy); }
+  /// All ranks do it, unless an exchange is still under way: then this one ends it alone.
+  void close() noexcept override { end(all_complete() ? library_.comm_destroy : library_.comm_abort); }
   /// Ends what is under way. Local.
   void abort() noexcept { end(library_.comm_abort); }
 
