@@ -60,6 +60,7 @@ struct Carrier {
   /// `window_bytes` are taken. True: it can.
   bool (*offer)(const CarrierView& view, local::Side& side, std::int64_t& window_bytes, local::Offer& offer) = nullptr;
   /// Receiver: how the message comes; none if this carrier cannot bring it. `offered`: what `offer` has returned.
+  /// Null: it brings all messages of a plan or none, see `connect`.
   std::optional<local::Mode> (*answer)(const CarrierView& view, const local::Side& side, const local::Offer& offer,
                                        bool offered) = nullptr;
   /// Receiver: gives the messages that it brings their words and slots in the window, behind the first `window_bytes`

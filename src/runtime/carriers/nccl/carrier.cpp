@@ -143,10 +143,7 @@ std::unique_ptr<BoundCarrier> run_by_nccl(PlanBinding& binding) {
 }  // namespace
 
 Carrier nccl_carrier() {
-  return {.name = "nccl",
-          .reaches = [](const CarrierView&, Rank) { return false; },
-          .connect = connect,
-          .run = run_by_nccl};
+  return {.name = "nccl", .connect = connect, .run = run_by_nccl};
 }
 
 }  // namespace laneway
