@@ -359,5 +359,22 @@ TEST_F(NcclTest, CommunicatorsEndWithLaneways) {
   EXPECT_EQ(counted("stand_in_communicators"), 0);
 }
 
+/// What the program leaves ends in MPI_Finalize: the stand-in says at its end what does not, which fails the launch.
+TEST_F(NcclTest, WhatIsLeftEndsWithMpi) {
+  static LNW_Request request = LNW_REQUEST_NULL;
+  const int bytes = Ring::bytes;
+  void* const send = Ring::allocate(true);
+  void* const receive = Ring::allocate(true);
+  MPI_Comm graph = MPI_COMM_NULL;
+  const Shape ring = ring_shape(rank(), size());
+  EXPECT_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, ring.sources.data(), MPI_UNWEIGHTED, 2,
+                                            ring.destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+  EXPECT_MPI(LNW_Neighbor_alltoall_init(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, graph, Info(by_nccl).get(),
+                                        &request));
+  EXPECT_MPI(LNW_Start(&request));
+  complete(request, false);
+  EXPECT_EQ(counted("stand_in_communicators"), 1);
+}
+
 }  // namespace
 }  // namespace laneway::test
