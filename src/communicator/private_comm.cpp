@@ -44,6 +44,8 @@ int on_finalize(MPI_Comm, int, void*, void*) {
     if (comm) comm->end_creation();
   finish_retired(left);
   look_through_remains();
+  for (const auto& comm : left)
+    if (comm) comm->free_attached();
   free_windows();
   return MPI_SUCCESS;
 }
@@ -244,6 +246,7 @@ PrivateComm::~PrivateComm() {
 
 void PrivateComm::free() noexcept {
   end_creation();
+  free_attached();
   while (!parts_.empty()) parts_.erase(parts_.begin());  // in the order of their numbers
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);

@@ -10,7 +10,7 @@
 namespace laneway::test {
 
 /// LANEWAY_TEST_MEMORY: `mixed` if buffers shall be in memory of any kind that the first plugin of
-/// LANEWAY_DEVICE_PLUGINS has, unset if all shall be in the host's.
+/// LANEWAY_DEVICE_PLUGINS has, `device` if all shall be on a device, unset if all shall be in the host's.
 [[nodiscard]] bool uses_devices();
 
 /// Of the first plugin that LANEWAY_DEVICE_PLUGINS names; null without one.

@@ -189,10 +189,13 @@ inline std::vector<PlanEvent> random_events(Random& random, const RankPattern& p
   return events;
 }
 
-/// For some seeds all carriers, for others one of the table alone.
+/// For some seeds all carriers, for others one of the table alone, of those that bring messages one by one.
 inline const Carrier* carrier_for(std::uint64_t seed) {
-  const std::size_t row = seed / 4 % (carriers().size() + 1);
-  return row < carriers().size() ? &carriers()[row] : nullptr;
+  std::vector<const Carrier*> choices;
+  for (const Carrier& carrier : carriers())
+    if (carrier.answer != nullptr) choices.push_back(&carrier);
+  choices.push_back(nullptr);
+  return choices[seed / 4 % choices.size()];
 }
 
 /// `only`: as LocalOptions has it.

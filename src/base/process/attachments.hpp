@@ -13,6 +13,7 @@ class Attachment {
   /// What has changed of the object.
   enum class Change : std::uint8_t {
     replaced,  ///< what its ranks communicate on
+    freed,     ///< that, by all of them together
     unsure     ///< the same, and what its ranks have found out together may not be known to all of them
   };
 

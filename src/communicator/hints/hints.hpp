@@ -32,7 +32,8 @@ enum class Sharing : std::uint8_t {
   none,
   described,  ///< those that are also on the same node of a described machine
   all,
-  puts  ///< as described, and what goes to other ranks is put into theirs through the network
+  puts,  ///< as described, and what goes to other ranks is put into theirs through the network
+  nccl   ///< as described, and messages between devices go by NCCL, all ranks having one of their own
 };
 
 /// How a strategy is found where the hints name none.
@@ -197,14 +198,16 @@ inline constexpr HintRow hint_rows[] = {
      "default is 16384, "
      "since it agrees on each longer message"},
     {"lnw_transport", "LANEWAY_TRANSPORT", "auto",
-     hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none, Sharing::puts>(
-         "auto, node, p2p, rma"),
+     hint::choice<&Hints::sharing, Sharing::all, Sharing::described, Sharing::none, Sharing::puts, Sharing::nccl>(
+         "auto, node, p2p, rma, nccl"),
      "`auto`: persistent operations move data through memory wherever ranks really share some; `node`: only inside the "
      "nodes of a described machine; `p2p`: the MPI library carries everything; `rma`: as `node`, and messages between "
      "nodes are [put into windows](../concepts/memory.md#puts-between-nodes) of their receivers, also those of "
      "channels "
      "on a communicator that `LNW_Comm_prepare` was called for: only this hint "
-     "chooses that, as no parameters say what a put takes"},
+     "chooses that, as no parameters say what a put takes; `nccl`: as `node`, and persistent neighborhood operations "
+     "send from device to device by [NCCL](../use/gpu.md#by-nccl), where each rank has one of its own. Promises that "
+     "all ranks start such exchanges of a communicator in the same order"},
     {"lnw_local_message", "LANEWAY_LOCAL_MESSAGE", "16384", hint::bytes<&Hints::local, &LocalOptions::mailbox_bytes>,
      "inside a node, messages go through its memory up to this size, those that are not relayed and in one direction "
      "only up to half of it: two copies each. The MPI library copies larger ones once"},

@@ -157,7 +157,8 @@ bool are_aligned(const Buffers& buffers, const Plan& plan, std::int64_t bytes) {
 }
 
 BufferMemory with_use(BufferMemory where, const Buffers& buffers, const Plan& plan, const DeviceUse& use) {
-  where.device_aware = use.gives_addresses && where.on_device().any() && device_support(where).takes;
+  where.device_aware =
+      where.on_device().any() && (use.is_connected || (use.gives_addresses && device_support(where).takes));
   where.rule = use.rule;
   where.device_combines = use.combining && where.on_device().receive && can_combine(Device(where.receive)) &&
                           are_aligned(buffers, plan, use.combining->number_bytes);

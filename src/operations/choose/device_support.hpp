@@ -26,6 +26,7 @@ struct DeviceSupport {
 /// What has been decided about devices for an operation, whichever buffers it is given.
 struct DeviceUse {
   bool gives_addresses = false;  ///< to the MPI library, where it takes them; whether it does is each rank's business
+  bool is_connected = false;     ///< a carrier takes them, whatever the MPI library does
   CopyRule rule = {};
   std::optional<DeviceOperation> combining = {};  ///< what kernels call an operation that reduces, if they know it
 };

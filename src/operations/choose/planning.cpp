@@ -175,7 +175,7 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
   if (!use.events.empty()) planned.plan = std::make_shared<const Plan>(add_events(*planned.plan, use.events));
   const bool puts = agreed.hints.sharing == Sharing::puts;
   if (puts && agreed.where.on_device().any())
-    planned.reasons.no_puts = "what is sent from a device, or received on one, stays a message";
+    planned.reasons.transport_reason = "what is sent from a device, or received on one, stays a message";
   if (use.path != MemoryPath::device_aware) {
     LocalOptions options = use.local;
     const OnDevice on_device = agreed.where.on_device();
@@ -187,8 +187,9 @@ void localize(Communicator& communicator, const PrivateComm& comm, const Agreed&
         carry(planned.plan, agreed.sharing, options, communicator.attachment<Arenas>(), use.shared_staging, bootstrap);
     planned.plan = std::move(carried.plan);
     planned.memory = std::move(carried.memory);
-    if (!carried.refusal.empty()) planned.reasons.no_puts = std::move(carried.refusal);
+    if (!carried.refusal.empty()) planned.reasons.transport_reason = std::move(carried.refusal);
   }
+  if (use.connection) planned.memory = use.connection;
   if (needs_packing(*planned.plan)) planned.plan = std::make_shared<const Plan>(pack(*planned.plan));
 }
 

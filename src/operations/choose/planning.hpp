@@ -66,7 +66,8 @@ struct PlannedRoute {
 struct NodeUse {
   MemoryPath path = MemoryPath::staged;
   LocalOptions local;
-  std::int64_t shared_staging = 0;  ///< as in Hints
+  std::int64_t shared_staging = 0;              ///< as in Hints
+  std::shared_ptr<PlanMemory> connection = {};  ///< by which a carrier brings all messages between devices; or null
   std::span<const PlanEvent> events = {};
 };
 

@@ -33,7 +33,7 @@ MPI_Info info_of(const Reasons& reasons) {
   if (!reasons.rule_reason.empty()) set("lnw_reason", reasons.rule_reason);
   if (!reasons.progress_by.empty()) set("lnw_progress_by", reasons.progress_by);
   if (!reasons.progress_reason.empty()) set("lnw_progress_reason", reasons.progress_reason);
-  if (!reasons.no_puts.empty()) set("lnw_transport_reason", reasons.no_puts);
+  if (!reasons.transport_reason.empty()) set("lnw_transport_reason", reasons.transport_reason);
   if (!reasons.path_reason.empty()) {
     set("lnw_memory_path", std::string(name(reasons.path)));
     set("lnw_memory_path_reason", reasons.path_reason);
@@ -58,7 +58,7 @@ void log_path(const Reasons& reasons) {
 void log_reasons(const Reasons& reasons, Rank rank) {
   if (rank != 0 || !is_verbose("choose")) return;
   log_path(reasons);
-  if (!reasons.no_puts.empty()) log_line("transport rma: " + reasons.no_puts);
+  if (!reasons.transport_reason.empty()) log_line("lnw_transport: " + reasons.transport_reason);
   if (!reasons.progress_reason.empty()) log_line("strategy " + reasons.strategy + ": " + reasons.progress_reason);
   if (!reasons.rule_reason.empty()) log_line("rule " + reasons.strategy + ": " + reasons.rule_reason);
   if (reasons.candidates.empty() || !reasons.rule_reason.empty()) return;

@@ -41,7 +41,7 @@ struct Reasons {
   std::string progress_by = {};      ///< what goes on with exchanges while their ranks are in no call of this library
   std::string progress_reason = {};  ///< for people, if nothing is relayed for want of it
 
-  std::string no_puts = {};  ///< for people, if messages between nodes should be put into windows, and some are not
+  std::string transport_reason = {};  ///< for people, if messages do not go as lnw_transport asks
 
   MemoryPath path = MemoryPath::staged;
   std::string path_reason = {};  ///< for people

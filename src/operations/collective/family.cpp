@@ -95,7 +95,7 @@ void CollectiveFamily::plan(const std::string& candidate, Chosen& chosen) {
   rule_ = on_device_ ? nullptr : find_rule(checked_->facts.kind, candidate);
   if (rule_ == nullptr || rule_->traits.windows != Windows::none) return;
   Planned planned = plan_on_node(communicator_, comm_, *known_, plan_dense(*known_, *rule_, comm_, *checked_));
-  chosen.reasons.no_puts = std::move(planned.reasons.no_puts);
+  chosen.reasons.transport_reason = std::move(planned.reasons.transport_reason);
   chosen.ready = ready_plan(*checked_, std::move(planned.plan), std::move(planned.memory));
   chosen.node = known_->node;
   if (phases_ == Phases::one) chosen.bindings = bindings_of_blocking;

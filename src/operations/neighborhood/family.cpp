@@ -113,6 +113,8 @@ int NeighborhoodFamily::agreed(Agreement agreement) {
   const bool may = may_relay_with(agreement.have_helpers);
   if (!may) {
     agreed.relays_nothing = relay_nothing(agreed.hints);
+    if (agreed.hints.sharing == Sharing::nccl)
+      refusal_ = "a rank has no progress engine or thread, without which it would begin its group too late";
     agreed.hints.sharing = Sharing::none;
   }
   const PathSupport all(agreement.flags);

@@ -54,6 +54,7 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   [[nodiscard]] bool may_relay_with(bool have_helpers) const;
   [[nodiscard]] bool knows_all() const;
   [[nodiscard]] StrategyOnPath on(MemoryPath path) const;
+  void connect(Use use);
   void choose_path();
   void limit_lending();
   /// Collective where it has not been planned yet.
@@ -66,7 +67,8 @@ class NeighborhoodFamily final : public AlgorithmFamily {
   CallEvents events_;
   Agreed agreed_;
   PathSupport support_;
-  NodeUse node_;  // on the memory path that has been chosen
+  NodeUse node_;         // on the memory path that has been chosen
+  std::string refusal_;  // for people: why messages do not go as lnw_transport=nccl asks
   std::vector<std::pair<MemoryPath, double>> path_seconds_;
   std::optional<Planned> by_costs_;
   std::map<std::string, Planned> planned_;  // by messages, by strategy

@@ -2,15 +2,54 @@
 #include <utility>
 
 #include "algorithms/cost/memory_paths.hpp"
+#include "base/bytes/sort_unique.hpp"
 #include "communicator/control/control_rounds.hpp"
+#include "communicator/control/mpi_bootstrap.hpp"
 #include "operations/choose/costs.hpp"
 #include "operations/choose/way_back.hpp"
 #include "operations/neighborhood/family.hpp"
 #include "operations/neighborhood/tuning.hpp"
+#include "runtime/carriers/carry.hpp"
+#include "runtime/device/topology.hpp"
 
 namespace laneway {
 
 namespace {
+
+/// What connects the devices of a communicator's ranks, from the first request that asks for it until they free it.
+struct KeptConnection final : Attachment {
+  std::shared_ptr<CarrierMemory> connection;
+
+  void on(Change change) override {
+    if (change == Change::freed && connection) connection->close();
+  }
+};
+
+/// All that this rank sends and receives must be on one device. A rank without edges has one, too.
+DeviceEnds ends_on_device(const Agreed& agreed, const PrivateComm& comm) {
+  DeviceEnds ends{.ranks = comm.size()};
+  const auto find_peers = [&](const std::vector<Edge>& edges, std::vector<Rank>& peers) {
+    for (const Edge& edge : edges)
+      if (edge.peer != comm.rank() && !edge.ranges.empty()) peers.push_back(edge.peer);
+    sort_unique(peers);
+  };
+  find_peers(agreed.pattern.out, ends.sends_to);
+  find_peers(agreed.pattern.in, ends.receives_from);
+  const OnDevice on_device = agreed.where.on_device();
+  const Extents used = extents_of(agreed.pattern);
+  ends.device = device_of(agreed.where);
+  if (!on_device.any() && used.send.bytes == 0 && used.receive.bytes == 0)
+    ends.device = current_device().value_or(Device());
+  if (!agreed.events.empty())
+    ends.problem = "its partitions or events would wait for each other in one group";
+  else if ((used.send.bytes > 0 && !on_device.send) || (used.receive.bytes > 0 && !on_device.receive))
+    ends.problem = "its buffers are not in memory of a device";
+  else if (!ends.device)
+    ends.problem = "it has no device";
+  else if (on_device.send && on_device.receive && Device(agreed.where.send) != Device(agreed.where.receive))
+    ends.problem = "its buffers are on two devices";
+  return ends;
+}
 
 constexpr const char* relays_nothing =
     "nothing is relayed, since a rank has neither a progress engine that calls this library nor MPI_THREAD_MULTIPLE "
@@ -29,6 +68,7 @@ Candidates NeighborhoodFamily::candidates(Use use) {
            .local = agreed_.hints.local,
            .shared_staging = is_request ? agreed_.hints.shared_staging : 0,
            .events = agreed_.events};
+  if (agreed_.hints.sharing == Sharing::nccl) connect(use);
   if (agreed_.reduction && agreed_.reduction->back)
     return {.reasons = agreed_.reduction->back->reasons, .only = agreed_.reduction->back->reasons.strategy};
   const bool tries_strategies =
@@ -41,6 +81,30 @@ Candidates NeighborhoodFamily::candidates(Use use) {
   if (agreed_.hints.strategy.is_automatic()) candidates.reasons.candidates = candidates_of(choice);
   if (!choice.is_automatic()) candidates.only = choice.rows().front()->name;
   return candidates;
+}
+
+/// Messages go from device to device by a carrier that connects them, where the hint asks for it and all ranks can.
+void NeighborhoodFamily::connect(Use use) {
+  StrategyChoice& strategy = agreed_.hints.strategy;
+  if (use != Use::request)
+    refusal_ = "buffers may be others in each call, and NCCL needs those of all ranks on devices";
+  else if (agreed_.reduction)
+    refusal_ = "NCCL does not carry what is combined";
+  else if (!agreed_.hints.inner.empty() || (!strategy.is_automatic() && strategy.row->traits.relays))
+    refusal_ =
+        "the strategy " + std::string(strategy.name()) + " passes messages on, and NCCL carries one group of them";
+  if (!refusal_.empty()) return;
+  MpiBootstrap bootstrap(comm_);
+  std::shared_ptr<CarrierMemory>& kept = comm_.attachment<KeptConnection>().connection;
+  node_.connection = connect_devices(bootstrap, ends_on_device(agreed_, comm_), kept, refusal_);
+  if (!node_.connection) return;
+  if (strategy.is_automatic()) {
+    strategy.row = &find_strategy("direct");
+    agreed_.hints.strategy_name = strategy.name();
+  }
+  node_.path = MemoryPath::device_aware;
+  agreed_.paths.open = {node_.path};
+  agreed_.paths.reason = "NCCL carries messages between devices";
 }
 
 /// Of several, that of the least predicted cost, by what the slowest rank is predicted to take.
@@ -126,7 +190,7 @@ void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
   localize(communicator_, comm_, agreed_, node_, ready);
   Reasons& reasons = chosen.reasons;
   reasons.strategy = std::move(ready.reasons.strategy);
-  reasons.no_puts = std::move(ready.reasons.no_puts);
+  reasons.transport_reason = std::move(refusal_.empty() ? ready.reasons.transport_reason : refusal_);
   reasons.path = node_.path;
   reasons.path_reason = std::move(agreed_.paths.reason);
   reasons.path_seconds = std::move(path_seconds_);
@@ -134,7 +198,9 @@ void NeighborhoodFamily::plan(const std::string& candidate, Chosen& chosen) {
   if (agreed_.relays_nothing) reasons.progress_reason = relays_nothing;
   chosen.ready = {.plan = std::move(ready.plan),
                   .memory = std::move(ready.memory),
-                  .device_use = {node_.path == MemoryPath::device_aware, agreed_.rule}};
+                  .device_use = {.gives_addresses = node_.path == MemoryPath::device_aware,
+                                 .is_connected = node_.connection != nullptr,
+                                 .rule = agreed_.rule}};
   if (agreed_.reduction) chosen.ready.combiners = {agreed_.reduction->what.combiner};
   chosen.ready.device_use.combining = kernels_of(chosen.ready.combiners);
   chosen.node = agreed_.regions.front();

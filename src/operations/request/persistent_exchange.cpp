@@ -92,7 +92,9 @@ std::unique_ptr<Exchange> PersistentExchange::bound_to(Buffers buffers, std::opt
 
 const std::shared_ptr<const Plan>& PersistentExchange::plan_on(const BufferMemory& where, bool in_stream) {
   if (!in_stream) return plans_.on(where.behind_host());
-  return plans_.on(InStream{where.on_device(), where.device_aware, parts_.ready.memory != nullptr});
+  const PlanMemory* const memory = parts_.ready.memory.get();
+  const bool shares_memory = memory != nullptr && !memory->connects_devices;
+  return plans_.on(InStream{where.on_device(), where.device_aware, shares_memory});
 }
 
 void PersistentExchange::set_stream(std::optional<lnw_device_stream> stream) {

@@ -7,12 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "machine/machine.hpp"
 #include "plan/plan.hpp"
 #include "runtime/carriers/bound_carrier.hpp"
 #include "runtime/carriers/local_options.hpp"
 #include "runtime/carriers/side.hpp"
+#include "runtime/device/device.hpp"
 
 namespace laneway {
 
@@ -33,6 +35,15 @@ struct CarrierView {
 /// For carriers that go no further than the node.
 [[nodiscard]] bool is_in_node(const CarrierView& view, Rank peer);
 
+/// What a carrier that connects devices must know of a rank.
+struct DeviceEnds {
+  Rank ranks = 0;            ///< of the communicator
+  Device device = {};        ///< that the rank's buffers are on
+  std::string problem = {};  ///< why there is none, for people; empty: there is one
+  std::vector<Rank> sends_to = {};
+  std::vector<Rank> receives_from = {};
+};
+
 /// A way to bring messages from a rank to another. The sender offers a message in all ways that it can, the receiver
 /// answers with one of them, both sides rewrite their steps, the ranks make the memory that these reach, and each
 /// executor has the carriers run the steps that it cannot run itself: moves between memory that this rank reaches, and
@@ -49,6 +60,7 @@ struct Carrier {
   /// `window_bytes` are taken. True: it can.
   bool (*offer)(const CarrierView& view, local::Side& side, std::int64_t& window_bytes, local::Offer& offer) = nullptr;
   /// Receiver: how the message comes; none if this carrier cannot bring it. `offered`: what `offer` has returned.
+  /// Null: it brings all messages of a plan or none, see `connect`.
   std::optional<local::Mode> (*answer)(const CarrierView& view, const local::Side& side, const local::Offer& offer,
                                        bool offered) = nullptr;
   /// Receiver: gives the messages that it brings their words and slots in the window, behind the first `window_bytes`
@@ -74,6 +86,11 @@ struct Carrier {
   std::string (*share_with_all)(Bootstrap& bootstrap, const Plan& plan, std::shared_ptr<PlanMemory>& memory) = nullptr;
   /// Why it will not on this communicator, for people; empty on all ranks or on none. Local.
   std::string (*refuses)(const Bootstrap& bootstrap) = nullptr;
+  /// Connects the devices of all ranks, so that it brings all messages of a plan that passes nothing on, from and to
+  /// where they are there. `kept`: what it keeps with the communicator; null at first. Null on all ranks where one
+  /// cannot; `why` then says so, for people. Collective over the communicator.
+  std::shared_ptr<PlanMemory> (*connect)(Bootstrap& bootstrap, const DeviceEnds& ends,
+                                         std::shared_ptr<CarrierMemory>& kept, std::string& why) = nullptr;
   /// Its part of a plan that is being bound; null: it has none. It may give buffers that the plan lacks.
   std::unique_ptr<BoundCarrier> (*run)(PlanBinding& binding) = nullptr;
   /// What lets a plan that it has no part of follow a user's stream.

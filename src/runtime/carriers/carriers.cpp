@@ -5,10 +5,10 @@
 namespace laneway {
 
 // In a folder each.
-Carrier device_carrier(), node_carrier(), rma_carrier(), messages_carrier();
+Carrier device_carrier(), node_carrier(), rma_carrier(), nccl_carrier(), messages_carrier();
 
 std::span<const Carrier> carriers() {
-  static const std::array table = {device_carrier(), node_carrier(), rma_carrier(), messages_carrier()};
+  static const std::array table = {device_carrier(), node_carrier(), rma_carrier(), nccl_carrier(), messages_carrier()};
   return table;
 }
 

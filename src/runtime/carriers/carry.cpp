@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "runtime/carriers/carrier.hpp"
 #include "runtime/carriers/localizer.hpp"
 
 namespace laneway {
@@ -93,6 +92,14 @@ Carried carry(std::shared_ptr<const Plan> plan, const Region& node, const LocalO
   Carried carried = carry_by(std::move(plan), node, options, arenas, arena_bytes, bootstrap);
   carried.refusal = std::move(refusal);
   return carried;
+}
+
+std::shared_ptr<PlanMemory> connect_devices(Bootstrap& bootstrap, const DeviceEnds& ends,
+                                            std::shared_ptr<CarrierMemory>& kept, std::string& why) {
+  for (const Carrier& carrier : carriers())
+    if (carrier.connect != nullptr) return carrier.connect(bootstrap, ends, kept, why);
+  why = "there is no carrier that connects devices";
+  return nullptr;
 }
 
 }  // namespace laneway

@@ -58,7 +58,8 @@ void Localizer::choose(Side& side, const Offer& offer) const {
   side.mode = Mode::message;
   for (std::uint8_t c = 0; c < carriers().size(); ++c) {
     const Carrier& carrier = carriers()[c];
-    if (!may_carry(carrier) || (carrier.reaches != nullptr && !carrier.reaches(view(), side.peer))) continue;
+    if (carrier.answer == nullptr || !may_carry(carrier)) continue;
+    if (carrier.reaches != nullptr && !carrier.reaches(view(), side.peer)) continue;
     const std::optional<Mode> mode = carrier.answer(view(), side, offer, (offer.by >> c & 1U) != 0);
     if (!mode) continue;
     side.mode = *mode;

@@ -125,6 +125,8 @@ class CarrierMemory {
   /// A rank with which the memory is shared, of those that are asked for, whose process has ended. System calls: for
   /// waits that have been long.
   [[nodiscard]] virtual std::optional<Rank> find_ended(const std::function<bool(Rank)>&) const { return std::nullopt; }
+  /// The ranks of its communicator free it, all of them; who still holds it only destroys it.
+  virtual void close() noexcept {}
 };
 
 /// The last exchange that a rank has given up since a process has ended, of which MPI may have told it alone.
@@ -174,6 +176,7 @@ struct PlanMemory {
   std::uint64_t exchange = 0;  ///< the number of the last one among all that share the memory; the first is 1
   std::vector<std::shared_ptr<CarrierMemory>> parts = {};
   std::shared_ptr<StagingArena> arena = {};  ///< if staging memory is shared with other plans
+  bool connects_devices = false;  ///< a carrier brings all messages from and to devices, where staging memory is, too
 };
 
 /// Lets what is bound to the memory use the arena.

@@ -44,6 +44,7 @@ struct DeviceVendor {
   std::string_view queue;   ///< its streams are of kind LNW_QUEUE_...
   int queue_kind;
   std::string_view memory_kind;  ///< of MPI's mpi_memory_alloc_kinds; empty: no MPI library takes its memory
+  std::string_view nccl;         ///< the library that has NCCL's functions for its devices; empty: there is none
 };
 [[nodiscard]] std::span<const DeviceVendor> device_vendors();
 

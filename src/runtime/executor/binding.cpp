@@ -17,7 +17,8 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, Transport&
 Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const BufferMemory& where, Transport& transport,
                    std::shared_ptr<PlanMemory> memory, Combiners combiners)
     : plan_(std::move(plan)),
-      memory_(memory && (plan_->window_bytes > 0 || memory->arena) ? std::move(memory) : nullptr),
+      memory_(memory && (plan_->window_bytes > 0 || memory->arena || memory->connects_devices) ? std::move(memory)
+                                                                                               : nullptr),
       steps_(*plan_, std::move(combiners)),
       order_(plan_->steps),
       events_(std::make_shared<ExchangeEvents>(*plan_)),
@@ -25,7 +26,7 @@ Executor::Executor(std::shared_ptr<const Plan> plan, Buffers buffers, const Buff
   look_through_remains();
   const bool device_aware = where.device_aware && where.on_device().any();
   LANEWAY_ASSERT(memory_ || plan_->window_bytes == 0);
-  LANEWAY_ASSERT(!memory_ || !device_aware);
+  LANEWAY_ASSERT(!memory_ || memory_->connects_devices || !device_aware);
   LANEWAY_ASSERT(goes_through_host(*plan_, where.behind_host()));
   LANEWAY_ASSERT(steps_.combiners().size() == plan_->combinations.size());
   LANEWAY_ASSERT(steps_.combiners().empty() || !device_aware);

@@ -109,7 +109,7 @@ class DeviceSteps final : public BoundCarrier {
       given = DeviceMemory(worker_, static_cast<std::size_t>(bytes), kind);
       base = given.data();
     };
-    if (memory_ == nullptr)
+    if (memory_ == nullptr || memory_->connects_devices)
       give(Buffer::staging, plan_.staging_bytes, device_aware_ ? MemoryKind::device : MemoryKind::pinned, own_staging_);
     give(Buffer::shadow, plan_.shadow_bytes, MemoryKind::pinned, shadow_);
   }
