@@ -8,7 +8,9 @@ namespace laneway {
 Carrier device_carrier(), node_carrier(), rma_carrier(), nccl_carrier(), messages_carrier();
 
 std::span<const Carrier> carriers() {
-  static const std::array table = {device_carrier(), node_carrier(), rma_carrier(), nccl_carrier(), messages_carrier()};
+  static const std::array table = {
+      device_carrier(), node_carrier(), rma_carrier(), nccl_carrier(), messages_carrier(),
+  };
   return table;
 }
 
