@@ -45,7 +45,7 @@ int on_finalize(MPI_Comm, int, void*, void*) {
   finish_retired(left);
   look_through_remains();
   for (const auto& comm : left)
-    if (comm) comm->free_attached();
+    if (comm) comm->close_attached();
   free_windows();
   return MPI_SUCCESS;
 }
@@ -246,7 +246,7 @@ PrivateComm::~PrivateComm() {
 
 void PrivateComm::free() noexcept {
   end_creation();
-  free_attached();
+  close_attached();
   while (!parts_.empty()) parts_.erase(parts_.begin());  // in the order of their numbers
   if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);

@@ -102,7 +102,7 @@ class PrivateComm : public ControlComm, public std::enable_shared_from_this<Priv
   void free_parts() const;
   [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
   /// What attachments have of other libraries; also in MPI_Finalize, where no duplicate is freed.
-  void free_attached() const { attachments_.notify(Attachment::Change::freed); }
+  void close_attached() const noexcept { attachments_.close(); }
   /// @}
   /// Calls `handler`, a user's, with the duplicate or, where it is not ready or other threads may use it, with a
   /// communicator of this rank alone.

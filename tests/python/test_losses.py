@@ -37,7 +37,7 @@ def test_the_losses_that_are_known_are_there() -> None:
     local = [ratio for what, _, ratio in losses.PAGES["collectives"]() if what == "alltoallv, `local`"]
     slower = sum(ratio > 1.03 for ratio in local)
     row = f"| alltoallv, `local` | the best of MPI's algorithms | {slower} of {len(local)} |"
-    assert len(local) == 3 and (row in losses.table(losses.PAGES["collectives"]())) == (slower > 0)
+    assert len(local) > 2 and (row in losses.table(losses.PAGES["collectives"]())) == (slower > 0)
     fft = next(line for line in losses.table(losses.PAGES["libraries"]()).splitlines() if line.startswith("| fft_alltoall |"))
     assert "-" not in fft.replace("| fft_alltoall |", "").split("|")
 

@@ -13,7 +13,6 @@ class Attachment {
   /// What has changed of the object.
   enum class Change : std::uint8_t {
     replaced,  ///< what its ranks communicate on
-    freed,     ///< that, by all of them together
     unsure     ///< the same, and what its ranks have found out together may not be known to all of them
   };
 
@@ -23,6 +22,8 @@ class Attachment {
   virtual ~Attachment() = default;
 
   virtual void on(Change) {}
+  /// The object's ranks free what they communicate on, all of them.
+  virtual void close() noexcept {}
 
  private:
   friend class Attachments;
@@ -64,6 +65,9 @@ class Attachments {
 
   void notify(Attachment::Change change) const {
     for (Attachment* one = first_.load(std::memory_order_acquire); one != nullptr; one = one->next_) one->on(change);
+  }
+  void close() const noexcept {
+    for (Attachment* one = first_.load(std::memory_order_acquire); one != nullptr; one = one->next_) one->close();
   }
 
  private:

@@ -20,8 +20,8 @@ namespace {
 struct KeptConnection final : Attachment {
   std::shared_ptr<CarrierMemory> connection;
 
-  void on(Change change) override {
-    if (change == Change::freed && connection) connection->close();
+  void close() noexcept override {
+    if (connection) connection->close();
   }
 };
 
