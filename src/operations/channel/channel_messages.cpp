@@ -2,6 +2,11 @@
 
 #include <bit>
 #include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "base/process/relax.hpp"
 #include "mpi/check.hpp"
@@ -21,19 +26,36 @@ constexpr std::int64_t nowhere = -1;  // no segment
   return flag != 0;
 }
 
-/// For what may never complete, since the peer is gone. A send to this rank itself is not freed before it is complete:
-/// MPICH 4.0 keeps it in its queue, and takes what has its memory next for it.
-void give_up(MPI_Request& request, bool is_receive, bool is_to_self) {
+/// For what may never complete, since the peer is gone.
+void give_up(MPI_Request& request, bool is_receive) {
   if (request == MPI_REQUEST_NULL) return;
-  if (is_to_self && !is_receive) {
-    int flag = 0;
-    if (MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag == 0) return;
-  }
   if (is_receive) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+}
+
+/// Sends to this rank itself that nobody has received yet, and what they read: MPICH 4.0 has them in its queue, copies
+/// what they send when they are received, and takes what has a freed one's memory next for it.
+struct SelfSends {
+  std::vector<MPI_Request> requests;
+  std::shared_ptr<void> read;
+
+  [[nodiscard]] bool are_over() {
+    int flag = 0;
+    return MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+           flag != 0;
+  }
+};
+
+/// Until they are over, as far as a later call finds: they are received in the order in which they were sent.
+void keep(SelfSends sends) {
+  static std::mutex mutex;
+  static std::list<SelfSends> kept;
+  const std::lock_guard lock(mutex);
+  while (!kept.empty() && kept.front().are_over()) kept.pop_front();
+  if (!sends.are_over()) kept.push_back(std::move(sends));
 }
 
 [[nodiscard]] bool is_to_itself(const ChannelMessages::Way& way) {
@@ -67,15 +89,29 @@ ChannelMessages::ChannelMessages(ShortMessages& shorts, const Way& way, bool is_
 ChannelMessages::~ChannelMessages() {
   if (mpi_is_finalized()) return;
   const bool is_to_self = is_to_itself(way_);
+  SelfSends own;
+  const auto end_send = [&](MPI_Request& request) {
+    if (is_to_self)
+      own.requests.push_back(request);
+    else
+      give_up(request, false);
+  };
   for (Segment& segment : segments_) {
     const bool is_full = segment.state.load(std::memory_order_acquire) == State::full;
     // The receive of a segment that is not full is posted.
-    if (!is_sender_ && is_full && segment.data != MPI_REQUEST_NULL)
+    if (is_sender_)
+      end_send(segment.data);
+    else if (is_full && segment.data != MPI_REQUEST_NULL)
       MPI_Request_free(&segment.data);
     else
-      give_up(segment.data, !is_sender_, is_to_self);
-    give_up(segment.back, false, is_to_self);
+      give_up(segment.data, true);
+    end_send(segment.back);
   }
+  if (!is_to_self) return;
+  // A receiver has sent headers alone, which are in its segments.
+  own.read = std::make_shared<std::pair<BlockMemory, std::vector<Segment>>>(
+      is_sender_ ? std::move(memory_) : BlockMemory(), std::move(segments_));
+  keep(std::move(own));
 }
 
 void ChannelMessages::leave() {
