@@ -2,9 +2,7 @@
 
 #include <bit>
 #include <cstring>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -34,28 +32,6 @@ void give_up(MPI_Request& request, bool is_receive) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
-}
-
-/// Sends to this rank itself that nobody has received yet, and what they read: MPICH 4.0 has them in its queue, copies
-/// what they send when they are received, and takes what has a freed one's memory next for it.
-struct SelfSends {
-  std::vector<MPI_Request> requests;
-  std::shared_ptr<void> read;
-
-  [[nodiscard]] bool are_over() {
-    int flag = 0;
-    return MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
-           flag != 0;
-  }
-};
-
-/// Until they are over, as far as a later call finds: they are received in the order in which they were sent.
-void keep(SelfSends sends) {
-  static std::mutex mutex;
-  static std::list<SelfSends> kept;
-  const std::lock_guard lock(mutex);
-  while (!kept.empty() && kept.front().are_over()) kept.pop_front();
-  if (!sends.are_over()) kept.push_back(std::move(sends));
 }
 
 [[nodiscard]] bool is_to_itself(const ChannelMessages::Way& way) {
@@ -89,7 +65,7 @@ ChannelMessages::ChannelMessages(ShortMessages& shorts, const Way& way, bool is_
 ChannelMessages::~ChannelMessages() {
   if (mpi_is_finalized()) return;
   const bool is_to_self = is_to_itself(way_);
-  SelfSends own;
+  ShortMessages::SelfSends own;
   const auto end_send = [&](MPI_Request& request) {
     if (is_to_self)
       own.requests.push_back(request);
@@ -111,7 +87,7 @@ ChannelMessages::~ChannelMessages() {
   // A receiver has sent headers alone, which are in its segments.
   own.read = std::make_shared<std::pair<BlockMemory, std::vector<Segment>>>(
       is_sender_ ? std::move(memory_) : BlockMemory(), std::move(segments_));
-  keep(std::move(own));
+  shorts_.keep(std::move(own));
 }
 
 void ChannelMessages::leave() {

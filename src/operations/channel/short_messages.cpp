@@ -49,6 +49,25 @@ void ShortMessages::forget(const Key& end) {
   ends_.erase(end);
 }
 
+bool ShortMessages::SelfSends::are_over() {
+  int flag = 0;
+  return MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+         flag != 0;
+}
+
+void ShortMessages::keep(SelfSends sends) {
+  // Not while MPI is called: its progress engine may come back here, in the same thread.
+  std::list<SelfSends> all;
+  {
+    const std::lock_guard lock(keeping_);
+    all.swap(kept_);
+  }
+  while (!all.empty() && all.front().are_over()) all.pop_front();
+  if (!sends.are_over()) all.push_back(std::move(sends));
+  const std::lock_guard lock(keeping_);
+  kept_.splice(kept_.begin(), all);
+}
+
 bool ShortMessages::stop() {
   progress_all();
   const Turn turn(lock_, std::try_to_lock);

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <tuple>
@@ -48,6 +50,15 @@ class ShortMessages final : private Progressive {
     Rank rank = 0;
   };
 
+  /// Sends to this rank itself that nobody has received yet, and what they read: MPICH 4.0 has them in its queue,
+  /// copies what they send when they are received, and takes what has a freed one's memory next for it.
+  struct SelfSends {
+    std::vector<MPI_Request> requests;
+    std::shared_ptr<void> read;
+
+    [[nodiscard]] bool are_over();
+  };
+
   ShortMessages() = default;
   ~ShortMessages() = default;
   ShortMessages(const ShortMessages&) = delete;
@@ -68,6 +79,10 @@ class ShortMessages final : private Progressive {
   /// @}
   /// The communicator is about to be freed, and no end is left. False: not yet.
   [[nodiscard]] bool stop();
+
+  /// Until a later call finds them over, or this goes, which is when all that was sent has been received or dropped. By
+  /// any thread. Sends of one tag are over in the order in which they began.
+  void keep(SelfSends sends);
 
   /// Hands on what has come. By any thread; does nothing while another one does it.
   void poll();
@@ -98,6 +113,8 @@ class ShortMessages final : private Progressive {
   MPI_Comm comm_ = MPI_COMM_NULL;  // since an end has been opened
   MPI_Request posted_ = MPI_REQUEST_NULL;
   bool is_posted_ = false;
+  SpinLock keeping_;  // what follows
+  std::list<SelfSends> kept_;
   SpinLock watching_;
   bool is_watched_ = false;
   std::optional<Activity> activity_;  // while credits are owed; last: see Channel
